@@ -11,20 +11,16 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// workRound is what a round takes for each byte of the file: it is cut into
-// lines and written anew.
+// workRound is the cost of a round for each byte of the file: the file is cut into lines and written anew.
 const workRound = 8
 
-// chain applies the blocks that are missing from the original to the result
-// of the blocks before them: a model may write its second block against what
-// its first one produced. Only whole lines as they are will do here, since
-// the block's author knew that text to the letter.
+// chain applies the blocks that are missing from the original to the result of the blocks before them, since a model may write its
+// second block against the result of its first one. Only exact whole lines match here, since the block's author knew that text to
+// the letter.
 //
-// A typical case: block 1 adds a function, block 2 corrects a line of that
-// function. Only Exact and Stripped are tried. Each round takes the result
-// of the round before, so that a third block may build on the second, and so
-// on for as long as some block finds its place and work is left; positions in the outcome are those of the original, as for all other
-// blocks.
+// A typical case: block 1 adds a function, block 2 corrects a line of that function. Only Exact and Stripped are tried. Each round
+// takes the result of the round before, so that a third block may build on the second. The rounds continue while some block finds
+// its place and work is left. Lines in the outcome are lines of the original, as for all other blocks.
 func chain(d *document.Document, text []byte, found []*match.Match, missing []*parse.Operation) ([]byte, []Applied, []problem.Problem) {
 	var applied []Applied
 	done, before := slices.Clone(found), match.Sorted(found)
@@ -48,7 +44,7 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 		}
 		if p := overlaps(next, now); len(p) > 0 {
 			d.Cut()
-			return nil, nil, explain.NotFoundAll(d, later, missing, p) // those that are left cannot be judged
+			return nil, nil, explain.NotFoundAll(d, later, missing, p) // the remaining blocks cannot be judged
 		}
 		for _, m := range now {
 			applied = append(applied, Applied{Block: m.Op.Block, Path: d.Path, Strategy: match.Chained, Line: originalLine(d, before, m.Places[0].Lo)})
@@ -63,13 +59,12 @@ func chain(d *document.Document, text []byte, found []*match.Match, missing []*p
 	return text, applied, explain.NotFoundAll(d, missing, missing, nil)
 }
 
-// preferChained leaves for chain the blocks that only some strategy with
-// something set aside found in the original, at one place or several, when they
-// stand to the letter in what the blocks before them make of it. Where they
-// are there twice, chain refuses them: the original is not meant then either.
+// preferChained leaves some blocks to chain: those that only a lenient strategy found in the original, at one place or several, and
+// that stand to the letter in the result of the blocks before them. If a block stands there twice, chain refuses it: the original
+// is not meant in that case either.
 //
-// A block that wraps lines in a condition and one that then changes a wrapped
-// line are the usual case: but for its indentation the line is in the original too.
+// The usual case is a block that wraps lines in a condition and a second block that changes a wrapped line: apart from its
+// indentation the line is in the original too.
 func preferChained(d *document.Document, ops []*parse.Operation, found []*match.Match, missing []*parse.Operation, problems []problem.Problem) ([]*match.Match, []*parse.Operation, []problem.Problem) {
 	strict := slices.DeleteFunc(slices.Clone(found), func(m *match.Match) bool { return !m.Places[0].Strategy.Strict() })
 	if d.Unindexed || len(strict) == 0 || len(strict) == len(ops) || len(overlaps(d, strict)) > 0 {
@@ -104,12 +99,11 @@ func foundStrictly(d *document.Document, op *parse.Operation) bool {
 	return len(f.Places)+len(f.Ambiguous) > 0
 }
 
-// matchChained matches op in the text that the blocks done have produced,
-// nil when it has no one place there; at least one of them must come before it
-// in the response.
+// matchChained matches op in the text that the blocks done have produced. It returns nil if op does not have exactly one place
+// there, or if none of done precedes it in the response.
 //
-// A block before them all cannot have been written against their result: if
-// its lines only turn up there, that is chance.
+// A block that precedes all of them cannot have been written against their result: if its lines only appear there, it is a
+// coincidence.
 func matchChained(next *document.Document, op *parse.Operation, done []*match.Match) *match.Match {
 	if op.Every || !slices.ContainsFunc(done, func(m *match.Match) bool { return m.Op.Block < op.Block }) {
 		return nil
@@ -127,13 +121,12 @@ func matchChained(next *document.Document, op *parse.Operation, done []*match.Ma
 	return m
 }
 
-// originalLine returns the line of the original, from 1, that line at, from
-// 0, of the result came from, or the one at which it was put in. splices are
-// those that made the result, in order.
+// originalLine returns the line of the original, from 1, from which line at of the result, counted from 0, comes. For an inserted
+// line it is the line of the insertion. splices produced the result, in order.
 func originalLine(d *document.Document, splices []match.Splice, at int) int {
 	shift := 0
 	for _, s := range splices {
-		grown := strings.Count(s.Text, string(d.Sep)) // each of its lines has an end
+		grown := strings.Count(s.Text, string(d.Sep)) // every line of a splice has a line end
 		if at < s.Lo+shift {
 			break
 		}

@@ -1,46 +1,41 @@
-// Package edit turns what a model, a person or a tool wrote into a changeset,
-// or into a refusal that says what to send instead.
+// Package edit turns a response from a model, a person or a tool into a changeset, or into a refusal that says what to send
+// instead.
 //
-// It is pure: text in, changeset out, no clock, no I/O but the [Files] that
-// the caller hands it, the same answer for the same input. It owns four steps,
-// each of which hands its result to the next and never reaches back:
+// It is pure: text in, changeset out. It has no clock and does no I/O except through the [Files] that the caller passes. The same
+// input always gives the same answer. It owns four steps; each passes its result to the next and never reaches back:
 //
 //   - parse reads the response, in whichever form it is written, into
-//     operations. All forms mean the same few operations.
+//     operations. All forms share the same few operations.
 //   - match finds the one place in the original text that a block means, by
-//     the five strategies in order of trust, and turns the place and its
+//     the five strategies from the strictest to the loosest. It turns the place and its
 //     replacement into splices: only the lines that the block changes, indented
 //     as the file is.
-//   - guard judges the result of all blocks by what the language of the file says.
-//   - plan, here, checks the splices of all blocks against one another, applies
-//     them and builds the changeset; what no place was found for goes to explain.
+//   - guard judges the result of all blocks by the rules of the file's language.
+//   - plan, in this package, checks the splices of all blocks against one another, applies
+//     them and builds the changeset. Blocks without a place go to explain.
 //
-// Below them stand document, one file in lines with the indexes in which places are
-// looked up; lex, what the languages say of a line; and problem, what a refusal is made of.
+// Below them are document, one file in lines with the indexes used to look up places; lex, what each language says about a line;
+// and problem, the parts of a refusal.
 //
-// The forms, each told by how it begins; a response in two of them is refused:
+// The forms are listed below. The beginning of a response tells its form, and a response in two forms is refused:
 //
 //   - tags: <EDIT file><SEARCH>…</SEARCH><REPLACE>…</REPLACE></EDIT>, CREATE_FILE,
 //     FILE for the whole content of a file, DELETE_FILE and RENAME_FILE
 //   - conflict markers: <<<<<<< SEARCH, =======, >>>>>>> REPLACE
-//   - unified diffs, of git or plain, with true numbers, wrong ones or none
+//   - unified diffs, from git or plain, with correct line numbers, wrong ones or none
 //   - patches between "*** Begin Patch" and "*** End Patch"
 //   - JSON, alone or in fences: changes of whole files by "action", old and new
-//     text, and edits by "type", among them those at the ends of a file and
-//     at a line, which must carry the text of that line
-//   - whole files in fences, each directly under a line with its name, when
+//     text, and edits by "type". Edits at the ends of a file and at a line are
+//     among the latter; an edit at a line must carry the text of that line
+//   - whole files in fences, each directly below a line with its name, if
 //     nothing else in the response is an edit
 //
-// In all of them a body is whole lines, its entities are text, and a block that
-// was cut off refuses the response.
+// In all of them a body is whole lines, its entities are text, and a block that was cut off refuses the response.
 //
-// What it refuses: a place that is not the only one, a token that differs, a
-// response that was cut off, blocks that overlap, a replacement that says
-// "rest unchanged" instead of the rest, a path that no workspace may hold.
-// Similar text is only ever shown, never edited. When one operation is refused
-// nothing is applied, and the refusal names the operations that were sound.
+// The package refuses a place that is not the only one, a token that differs, a response that was cut off, blocks that overlap, a
+// replacement that says "rest unchanged" instead of the rest, and a path that no workspace may hold. It only shows similar text and
+// never edits it. If it refuses one operation it applies none, and the refusal names the operations that were sound.
 //
-// What it keeps: every byte outside the changed lines, and the bytes of every
-// line that a block repeats unchanged, whatever its line end, trailing space,
-// quotation marks or encoding. Changed lines take the file's line ends.
+// The package keeps every byte outside the changed lines. It also keeps the bytes of every line that a block repeats unchanged:
+// line end, trailing space, quotation marks and encoding. Changed lines take the file's line ends.
 package edit

@@ -10,8 +10,8 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// Files gives the engine the content of the workspace before the edit.
-// *workspace.Manifest satisfies it through an adapter in the caller; a map does in tests.
+// Files gives the engine the content of the workspace before the edit. *workspace.Manifest satisfies it through an adapter in the
+// caller; tests use a map.
 type Files interface {
 	// Paths lists every text file, slash-separated and sorted.
 	Paths() []string
@@ -21,15 +21,12 @@ type Files interface {
 	Executable(path string) bool
 }
 
-// Apply turns a response into a changeset. target is the file that a block
-// without a name means, "" for none; then the one file in which every
-// unnamed block matches serves. The error is a *Refusal when
-// the response is at fault, and then nothing at all was applied; any other
-// error comes from files.
+// Apply turns a response into a changeset. Blocks that name no file mean target. If target is "" they mean the one file in which
+// every unnamed block matches. The error is a *Refusal if the response is at fault, and then nothing is applied; any other error
+// comes from files.
 //
-// Change.Mode is 0755 or 0644, by Executable, by the diff's mode lines, or for
-// a new file by a leading "#!". A caller that knows the exact old bits of a
-// modified or renamed file may put them in place of it.
+// Change.Mode is 0755 or 0644: from Executable, from the diff's mode lines, or for a new file from a leading "#!". A caller that
+// knows the exact old bits of a modified or renamed file may set those instead.
 func Apply(files Files, response []byte, target string) (workspace.Changeset, []Applied, error) {
 	ops, err := parse.Parse(response)
 	if err != nil {
@@ -39,17 +36,15 @@ func Apply(files Files, response []byte, target string) (workspace.Changeset, []
 	return p.run(ops)
 }
 
-// A Block is one SEARCH/REPLACE pair, its bodies as they stood between the
-// tags, with or without a final newline.
+// A Block is one SEARCH/REPLACE pair. Its bodies are as they stood between the tags, with or without a final newline.
 type Block struct {
 	Search  string
 	Replace string
 }
 
-// ApplyBlocks applies blocks to the content of one file, for a caller that
-// has both at hand. It matches as Apply does and guards the blocks and the
-// size of the result; path only tells the comments of the language. What the
-// result says in that language is judged by Apply alone. The error is a *Refusal.
+// ApplyBlocks applies blocks to the content of one file, for a caller that already has both. It matches as Apply does and guards
+// the blocks and the size of the result. It uses path only to choose the comment syntax of the language; only Apply judges the
+// result by that language. The error is a *Refusal.
 func ApplyBlocks(path string, before []byte, blocks []Block) ([]byte, []Applied, error) {
 	if len(blocks) > parse.MaxBlocks {
 		return nil, nil, problem.Refuse(parse.TooMany(len(blocks)))
@@ -69,17 +64,17 @@ func ApplyBlocks(path string, before []byte, blocks []Block) ([]byte, []Applied,
 	return applyToFile(path, before, ops)
 }
 
-// Applied tells how one block was matched.
+// Applied reports how one block was matched.
 type Applied struct {
 	Block    int            `json:"block"` // counted from 1, in the order of the response
 	Path     string         `json:"path"`
 	Strategy match.Strategy `json:"strategy"`
 	Line     int            `json:"line"`           // first line replaced, from 1, in the file before
-	Kept     []string       `json:"kept,omitempty"` // imports that the block dropped and that were put back, since the file still uses them
+	Kept     []string       `json:"kept,omitempty"` // imports that the block dropped and that were restored because the file still uses them
 }
 
-// Loosest returns the strategy among those of applied that asks for the most
-// trust, "" for none. One that is not known asks for more than all others.
+// Loosest returns the strategy in applied that demands the most trust, or "" if there is none. An unknown strategy demands more
+// trust than all others.
 func Loosest(applied []Applied) match.Strategy {
 	if len(applied) == 0 {
 		return ""

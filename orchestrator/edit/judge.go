@@ -13,13 +13,11 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// judge guards the result of a response for one file by what its language
-// says: imports that are still used are put back, and a result that no longer
-// parses or lost a definition that it uses is a problem.
+// judge guards the result of a response for one file by the rules of its language. It restores imports that are still used, and
+// records a problem if the result no longer parses or lost a definition that it uses.
 //
-// A unified diff spells out each line that goes, imports and definitions too:
-// for it only the parser counts. In Go a definition may have moved to another
-// file of the package, so that only a response about one file is judged.
+// A unified diff spells out each removed line, including imports and definitions, so for a diff only the parser counts. In Go a
+// definition may have moved to another file of the package, so definitions are only judged if the response is about one file.
 func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, applied []Applied) []byte {
 	after, diff := string(text), slices.ContainsFunc(ops, func(op *parse.Operation) bool { return op.Hunk != nil })
 	d := document.New(s.path, s.before)
@@ -51,10 +49,10 @@ func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, appli
 	return []byte(after)
 }
 
-// elsewhere returns what tells whether another file of the Go package that s is
-// in declares a name; nil for a file of another language.
+// elsewhere returns a func that reports whether another file of the Go package of s declares a name; nil for a file of another
+// language.
 //
-// A file that only tests see gives no name to one that is built without them.
+// A test file declares nothing for a file that is built without tests.
 func (p *planner) elsewhere(s *fileState) func(name string) bool {
 	if !strings.HasSuffix(s.path, ".go") {
 		return nil
@@ -78,8 +76,8 @@ func (p *planner) elsewhere(s *fileState) func(name string) bool {
 	}
 }
 
-// blockThatDropped returns the block that named the first of the kept imports, else the
-// first of all; 0 when nothing was kept.
+// blockThatDropped returns the block whose SEARCH names the first of the kept imports, or else the first block. It returns 0 if no
+// import was kept.
 func blockThatDropped(ops []*parse.Operation, kept []string) int {
 	if len(kept) == 0 {
 		return 0
@@ -92,13 +90,13 @@ func blockThatDropped(ops []*parse.Operation, kept []string) int {
 	return ops[0].Block
 }
 
-// placeholderReason says why a content with such a line is refused.
+// placeholderReason says why content with such a line is refused.
 func placeholderReason(line string) string {
 	return fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line))
 }
 
-// promised returns the first line of a whole content that promises code instead
-// of giving it. A new file takes no line away, so that there dots may be text.
+// promised returns the first line of whole content that promises code instead of giving it. A new file removes no lines, so dots in
+// it may be text.
 func promised(s *fileState, op *parse.Operation) (string, bool) {
 	switch op.Kind {
 	case parse.OpDelete:

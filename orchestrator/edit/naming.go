@@ -14,10 +14,10 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// name gives every operation its path, or notes why it has none and empties it.
+// name gives every operation its path, or records why it has none and empties it.
 //
-// With a target, every operation without a name means it, creations included.
-// Without one only edits can be placed, by the lines that they replace.
+// If there is a target, every operation without a name means it, creations included. Without a target only edits can be placed, by
+// the lines that they replace.
 func (p *planner) name(ops []*parse.Operation) error {
 	var unnamed []*parse.Operation
 	for _, op := range ops {
@@ -31,7 +31,7 @@ func (p *planner) name(ops []*parse.Operation) error {
 			p.settle(op)
 		case op.Kind == parse.OpEdit || p.target != "":
 			unnamed = append(unnamed, op)
-		default: // no line of the file says which one is meant
+		default: // no line of a file can tell which one is meant
 			p.fault(op.Block, "", problem.KindNotFound, "the block names no file", "name the file by its path")
 		}
 	}
@@ -48,11 +48,10 @@ func (p *planner) name(ops []*parse.Operation) error {
 	return p.guess(unnamed)
 }
 
-// settle checks the paths of op. A diff's "a/" and "b/" are part of the path
-// only when the file without them is not there and the file with them is.
+// settle checks the paths of op. A diff's "a/" and "b/" are part of the path only if the file without the prefix does not exist and
+// the file with it does.
 //
-// Tools write "b/shop/stock.py" for shop/stock.py; a workspace with a folder
-// called "b" is the exception that the second test is for.
+// Tools write "b/shop/stock.py" for shop/stock.py. The second test covers the exception, a workspace with a folder called "b".
 func (p *planner) settle(op *parse.Operation) {
 	for _, at := range []*string{&op.Path, &op.From} {
 		if *at == "" {
@@ -70,8 +69,7 @@ func (p *planner) settle(op *parse.Operation) {
 	}
 }
 
-// has reports whether the workspace holds the file.
-// An error of reading counts as no here; add meets it again and tells it.
+// has reports whether the workspace holds the file. A read error counts as absent here; add meets the error again and reports it.
 func (p *planner) has(name string) bool {
 	there, known := p.there[name]
 	if !known {
@@ -82,11 +80,9 @@ func (p *planner) has(name string) bool {
 	return there
 }
 
-// forbidden says why a path may never be written, "" when it may. This is
-// the one place where the package judges a path.
+// forbidden says why a path may never be written, or "" if it may. Only here does the package judge a path.
 //
-// An error of another kind forbids as well: what cannot be judged may not be
-// written.
+// An error of another kind forbids the path as well: a path that cannot be judged may not be written.
 func forbidden(name string) string {
 	err := workspace.CheckPath(name)
 	var bad *workspace.PathError
@@ -101,11 +97,9 @@ func forbidden(name string) string {
 
 // guess finds the one file in which all unnamed blocks have their place.
 //
-// All blocks must have their place in it by the same rules as in a named
-// file, and no other file may do as well. Where just one file comes into
-// question but does not fit, the blocks are taken to mean it, so that the
-// author learns what is wrong with them there instead of that no file was
-// found.
+// All blocks must have their place in it by the same rules as in a named file, and only one file may qualify. If just one file is a
+// candidate but does not fit, the blocks are assigned to it. The author then learns what is wrong with them there instead of that
+// no file was found.
 func (p *planner) guess(ops []*parse.Operation) error {
 	var fits, near []string
 	longest := longestLines(ops)
@@ -132,7 +126,7 @@ func (p *planner) guess(ops []*parse.Operation) error {
 		}
 	}
 	if len(fits) == 0 && len(near) == 1 {
-		fits = near // the only file in question: its own refusal says more
+		fits = near // the only candidate: its own refusal says more
 	}
 	if len(fits) == 1 {
 		for _, op := range ops {
@@ -149,7 +143,7 @@ func (p *planner) guess(ops []*parse.Operation) error {
 	return p.unnamed(ops, kind, reason, advice)
 }
 
-// fit reports whether the blocks ops have their places in a file.
+// fit reports whether all the blocks ops have their places in a file.
 func (p *planner) fit(name string, text []byte, ops []*parse.Operation) bool {
 	p.work.Trial = true
 	_, _, problems := editFile(name, text, ops, p.work)
@@ -157,7 +151,7 @@ func (p *planner) fit(name string, text []byte, ops []*parse.Operation) bool {
 	return len(problems) == 0
 }
 
-// unnamed notes why the blocks ops have no file.
+// unnamed records why the blocks ops have no file.
 func (p *planner) unnamed(ops []*parse.Operation, kind, reason, advice string) error {
 	for _, op := range ops {
 		p.fault(op.Block, "", kind, reason, advice)
@@ -165,8 +159,7 @@ func (p *planner) unnamed(ops []*parse.Operation, kind, reason, advice string) e
 	return nil
 }
 
-// longestLines returns the longest line of each block's SEARCH. A block
-// without a line of some length says nothing, and has none.
+// longestLines returns the longest line of each block's SEARCH. It skips a block whose lines are all blank or elisions.
 func longestLines(ops []*parse.Operation) (lines [][]byte) {
 	for _, op := range ops {
 		longest := ""
@@ -182,12 +175,11 @@ func longestLines(ops []*parse.Operation) (lines [][]byte) {
 	return lines
 }
 
-// mayHold reports whether a file holds the longest line of some block, on
-// which the others may build: a quick test before the real one.
+// mayHold reports whether a file holds the longest line of some block; the other blocks may build on that one. It is a quick test
+// before the real one.
 //
-// It misses files in which a block would match only after its lines were
-// broken anew or its quotation marks changed. Such a block must name its
-// file.
+// It misses files in which a block would match only after its lines are wrapped differently or its quotation marks changed. Such a
+// block must name its file.
 func (p *planner) mayHold(text []byte, longest [][]byte) bool {
 	return slices.ContainsFunc(longest, func(s []byte) bool {
 		p.work.Add(len(text))

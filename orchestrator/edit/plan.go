@@ -15,8 +15,7 @@ import (
 
 // applyToFile applies edits to the content of one file.
 //
-// The result must differ: a caller that asked for a change and got none
-// would take it for done.
+// The result must differ: a caller that asked for a change and got none would assume that it was made.
 func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []Applied, error) {
 	if len(ops) == 1 && lex.AllBlank(ops[0].Search) && textless(before) {
 		return fillFile(path, before, ops[0])
@@ -36,7 +35,7 @@ func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []
 	return after, applied, nil
 }
 
-// textless reports whether a file is empty but for a byte order mark and blank lines.
+// textless reports whether a file is empty except for a byte order mark and blank lines.
 func textless(before []byte) bool {
 	return len(bytes.TrimSpace(bytes.TrimPrefix(before, []byte(lex.BOM)))) == 0
 }
@@ -57,14 +56,12 @@ func fillFile(path string, before []byte, op *parse.Operation) ([]byte, []Applie
 	return after, []Applied{{Block: op.Block, Path: path, Strategy: match.Content, Line: 1}}, nil
 }
 
-// editFile matches all ops against the content, then applies them. A block
-// whose SEARCH is not in the original is tried once more in the result of the
-// others. With any problem the content is nil.
+// editFile matches all ops against the content, then applies them. A block whose SEARCH is not in the original is tried once more
+// in the result of the others. If there is any problem the content is nil.
 //
-// The order is that of the package: match everything against the original,
-// then check the splices against one another, then apply. No block is
-// matched against a text that another block of the same round has changed,
-// so that the order of independent blocks does not matter.
+// The order is the one in the package comment: match everything against the original, then check the splices against one another,
+// then apply. A block is never matched against text that another block of the same round has changed, so the order of independent
+// blocks does not matter.
 func editFile(path string, before []byte, ops []*parse.Operation, w *document.Work) ([]byte, []Applied, []problem.Problem) {
 	if bytes.IndexByte(before, 0) >= 0 {
 		return nil, nil, explain.Binary(path, ops)
@@ -79,7 +76,7 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 		return nil, nil, tooMuchWork(path)
 	}
 	problems = append(problems, overlaps(d, found)...)
-	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged then: report it as missing
+	if len(problems) > 0 || len(found) == 0 && len(missing) > 0 { // a chained block cannot be judged in this case: report it as missing
 		return nil, nil, explain.NotFoundAll(d, missing, ops, problems)
 	}
 	applied := report(path, found)
@@ -103,7 +100,7 @@ func editFile(path string, before []byte, ops []*parse.Operation, w *document.Wo
 func matchAll(d *document.Document, ops []*parse.Operation) (found []*match.Match, missing []*parse.Operation, problems []problem.Problem) {
 	for _, op := range ops {
 		if d.Work.Spent() {
-			break // the caller refuses them all
+			break // the caller refuses all of them
 		}
 		d.Work.Add(document.WorkBlock)
 		if p := guard.CheckBlock(d, op); p != nil {
@@ -123,11 +120,10 @@ func matchAll(d *document.Document, ops []*parse.Operation) (found []*match.Matc
 	return found, missing, problems
 }
 
-// matchOne finds and rewrites one operation; both results are nil when
-// its SEARCH is nowhere.
+// matchOne finds and rewrites one operation. Both results are nil if its SEARCH is nowhere.
 //
-// A place that is found but cannot be rewritten is a problem of its own: the
-// author sees that the lines are right and what about them is not.
+// A place that is found but cannot be rewritten is a problem of its own: it tells the author that the lines are right and what
+// prevents their replacement.
 func matchOne(d *document.Document, op *parse.Operation) (*match.Match, *problem.Problem) {
 	f := match.Find(d, op)
 	if len(f.Ambiguous) > 0 {
@@ -158,9 +154,8 @@ func matchOne(d *document.Document, op *parse.Operation) (*match.Match, *problem
 	return m, nil
 }
 
-// report tells the caller how each match was found.
-// The line is that of the original, from 1, also where blocks above it add or
-// remove lines: only that number means something to whoever has the old file.
+// report lists how each match was found, for the caller. Line is the line in the original, from 1, even where blocks above it add
+// or remove lines: only that number is useful to a reader who has the old file.
 func report(path string, found []*match.Match) []Applied {
 	var out []Applied
 	for _, m := range found {
@@ -169,21 +164,18 @@ func report(path string, found []*match.Match) []Applied {
 	return out
 }
 
-// overlaps reports every match that changes a line which another match
-// changes or repeats: which of the two is meant cannot be told. Lines that
-// both only repeat are no conflict.
+// overlaps reports every match that changes a line which another match changes or repeats, since it is undecidable which of the two
+// is meant. Lines that both matches only repeat are not a conflict.
 //
-// The rule, for a block A that changes lines and any other block B: A may
-// not change or remove a line in the range that B's SEARCH covers, nor
-// insert lines inside that range. B says that those lines follow one another
-// and, where it repeats them, that they stay. Two insertions before one line
-// have no order. A block after B may change what B only repeats, see within.
+// The rule, for a block A that changes lines and any other block B: A may not change or remove a line in the range that B's SEARCH
+// covers, nor insert lines inside that range. B says that those lines follow one another and, where it repeats them, that they
+// stay. Two insertions before the same line have no order. A block after B may change lines that B only repeats; see within.
 func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
 	}
-	line := map[int]int{}  // for each changed line 1 + the index of the match
-	gap := map[int]int{}   // for each line with an insertion before it the same
+	line := map[int]int{}  // for each changed line: 1 + the index of the match
+	gap := map[int]int{}   // for each line with an insertion before it: the same
 	blame := map[int]int{} // later match → earlier one
 	clash := func(i, j int) {
 		if i != j && found[i].Op.Block < found[j].Op.Block {
@@ -238,13 +230,12 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	return out
 }
 
-// within reports whether a later block is about lines that an earlier one only
-// repeats: all of them are in one of its places, and none is changed by it. Then
-// the two in turn give what both at once give. The other way round the outer
-// block says that a line stays which the inner one has changed before.
+// within reports whether a later block concerns only lines that an earlier one repeats: all of them are inside one of its places,
+// and it changes none of them. Then applying the two in turn gives the same result as applying both at once. In the opposite order
+// the outer block would say that a line stays which the inner one has already changed.
 //
-// The inner block must be found to the letter in the result of the outer one
-// too, and once: that may have put a copy of the lines elsewhere.
+// The inner block must also be found exactly once, to the letter, in the result of the outer one, since the outer one may have put
+// a copy of the lines elsewhere.
 func within(d *document.Document, outer, inner *match.Match) bool {
 	if inner.Op.Block < outer.Op.Block || inner.Op.Hunk != nil || outer.Op.Hunk != nil || len(inner.Places) != 1 {
 		return false
@@ -268,7 +259,7 @@ func within(d *document.Document, outer, inner *match.Match) bool {
 	return len(match.LocateStrict(next, inner.Op.Search, inner.Op.Replace).Places) == 1
 }
 
-// tooMuchWork refuses the blocks for a file that would have too much compared.
+// tooMuchWork refuses the blocks for a file that would need too many comparisons.
 func tooMuchWork(path string) []problem.Problem {
 	return []problem.Problem{{
 		Path: path, Kind: problem.KindRefused, Reason: "finding the blocks takes more comparisons than one response may use: too many of their lines occur too often",

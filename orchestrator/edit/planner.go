@@ -18,12 +18,11 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A planner turns operations into a changeset: it tells which file each
-// means, gathers them by file, and builds one change a file.
+// A planner turns operations into a changeset: it determines which file each one means, groups them by file, and builds one change
+// per file.
 //
-// Problems are gathered, not returned at the first, so that one refusal
-// names all that must be corrected. An error from files ends the work at
-// once: it says nothing about the response.
+// It collects problems instead of returning the first one, so that one refusal names everything to correct. An error from files
+// stops the work at once, since it says nothing about the response.
 type planner struct {
 	files    Files
 	target   string
@@ -31,16 +30,15 @@ type planner struct {
 	order    []*fileState
 	problems []problem.Problem
 	applied  []Applied
-	there    map[string]bool     // of the names that were asked for: whether there is such a file
-	work     *document.Work      // what the response may still have compared
-	moved    map[string]string   // the new names of files, with the old ones
-	bases    map[string][]string // the files by their base names in small letters, once they were asked for
+	there    map[string]bool     // by requested name: whether the file exists
+	work     *document.Work      // the comparisons that are left for the response
+	moved    map[string]string   // the new names of renamed files, with their old names
+	bases    map[string][]string // the files by lower-case base name; nil until first needed
 }
 
-// A fileState is what a response asks of one file, by its path before the edit.
+// A fileState holds everything that a response asks of one file, by the file's path before the edit.
 //
-// The path before the edit is the key: by that name every operation means the
-// file, but for edits behind a rename, which may use the new one.
+// That path is the key: every operation refers to the file by it, except edits after a rename, which may use the new one.
 type fileState struct {
 	path   string
 	before []byte
@@ -49,8 +47,8 @@ type fileState struct {
 	mode   *parse.Operation
 	move   *parse.Operation
 	whole  *parse.Operation   // parse.OpCreate, parse.OpWhole or parse.OpDelete: at most one, and alone
-	doc    *document.Document // the file before the edit, once its lines were asked for
-	lo, hi int                // the lines of it without the blank ones at its ends
+	doc    *document.Document // the file before the edit; nil until its lines are needed
+	lo, hi int                // the line range of doc without the blank lines at its ends
 }
 
 // newPlanner returns a planner for one response.
@@ -58,19 +56,18 @@ func newPlanner(files Files, target string) *planner {
 	return &planner{files: files, target: target, states: map[string]*fileState{}, there: map[string]bool{}, work: document.NewWork()}
 }
 
-// run plans all operations. The changeset is complete or the error is set.
+// run plans all operations. Either the changeset is complete or the error is set.
 //
-// First every operation gets its file, then all that is asked of one file is
-// gathered, and only then is a file changed: a block may be before the
-// rename or the deletion that it goes with or contradicts. What concerns
-// several files is looked at last, when all changes are known.
+// It first assigns a file to every operation, then collects all operations of each file, and only then changes files: a block may
+// precede the rename or deletion that it belongs to or contradicts. Checks across several files come last, when all changes are
+// known.
 func (p *planner) run(ops []*parse.Operation) (workspace.Changeset, []Applied, error) {
 	if err := p.name(ops); err != nil {
 		return workspace.Changeset{}, nil, err
 	}
 	for _, op := range ops {
 		if op.Path == "" {
-			continue // its problem is noted
+			continue // its problem is recorded
 		}
 		if err := p.add(op); err != nil {
 			return workspace.Changeset{}, nil, err
@@ -94,12 +91,12 @@ func (p *planner) run(ops []*parse.Operation) (workspace.Changeset, []Applied, e
 	return cs, p.applied, nil
 }
 
-// fault notes a problem of one block, or with block 0 of the whole response.
+// fault records a problem of one block, or of the whole response if block is 0.
 func (p *planner) fault(block int, path, kind, reason, advice string) {
 	p.problems = append(p.problems, problem.Problem{Block: block, Path: path, Kind: kind, Reason: reason, Advice: advice})
 }
 
-// add files one operation under the file that it means.
+// add files one operation under the file that it refers to.
 func (p *planner) add(op *parse.Operation) error {
 	key := op.Path
 	if op.Kind == parse.OpRename {
@@ -142,15 +139,14 @@ func (p *planner) add(op *parse.Operation) error {
 	return nil
 }
 
-// edits reports whether an operation changes a file that keeps its name, and so
-// may call one that was moved before it by the name which that has from there on.
+// edits reports whether an operation changes a file that keeps its name. After a rename such an operation may use the file's new
+// name.
 func edits(k parse.OpKind) bool {
 	return k == parse.OpEdit || k == parse.OpMode || k == parse.OpAppend || k == parse.OpPrepend
 }
 
-// resolve gives an operation the meaning that depends on what the file is:
-// absent, empty, or with lines at its ends. It empties the path of one that
-// it refuses.
+// resolve gives an operation the meaning that depends on the state of the file: absent, empty, or with lines at its ends. It
+// empties the path of an operation that it refuses.
 func (p *planner) resolve(s *fileState, op *parse.Operation) {
 	switch op.Kind {
 	case parse.OpEdit:
@@ -166,10 +162,10 @@ func (p *planner) resolve(s *fileState, op *parse.Operation) {
 	}
 }
 
-// write settles whether a whole content is that of a new file.
+// write decides whether whole content creates a file or replaces one.
 //
-// A name without a folder for which there are files in folders is mostly one
-// of those, cut short: a new file beside it would help nobody.
+// A name without a folder that matches files in folders is usually the path of one of those cut short. A new file next to them
+// would not help.
 func (p *planner) write(s *fileState, op *parse.Operation) {
 	op.Kind = parse.OpCreate
 	if s.exists {
@@ -180,13 +176,11 @@ func (p *planner) write(s *fileState, op *parse.Operation) {
 	}
 }
 
-// maxEdge bounds the blank lines at the end of a file that lines for that end
-// are put behind: each block that does so repeats them.
+// maxEdge bounds the blank lines at an end of a file past which lines can be added there: each such block repeats them.
 const maxEdge = 1000
 
-// edge turns lines for an end of the file into an edit of the line there:
-// its number says which of several equal lines is meant. In a file without
-// any text there is no such line, and the lines are its content.
+// edge turns lines for an end of the file into an edit of the line there. The number of that line says which of several equal lines
+// is meant. A file without any text has no such line, and the new lines become its content.
 func (p *planner) edge(s *fileState, op *parse.Operation) {
 	d, lo, hi := s.content()
 	from, to, before := hi-1, d.Len(), op.Kind == parse.OpPrepend
@@ -213,8 +207,8 @@ func (p *planner) edge(s *fileState, op *parse.Operation) {
 	op.Kind, op.Line = parse.OpEdit, from+1
 }
 
-// content returns the file before the edit, cut into lines once, however many
-// blocks ask for its ends, and its lines [lo, hi) without the blank ones there.
+// content returns the file before the edit and its lines [lo, hi) without the blank ones at its ends. It cuts the file into lines
+// once, however many blocks ask for its ends.
 func (s *fileState) content() (d *document.Document, lo, hi int) {
 	if s.doc == nil {
 		s.doc = document.New(s.path, s.before)
@@ -229,12 +223,10 @@ func (s *fileState) content() (d *document.Document, lo, hi int) {
 	return s.doc, s.lo, s.hi
 }
 
-// fillWhole turns an edit without SEARCH into what it means for a file that is
-// absent or empty: this content.
+// fillWhole turns an edit without SEARCH into its meaning for a file that is absent or empty: the whole content.
 //
-// A file of a byte order mark or blank lines counts as empty. An empty SEARCH in a
-// file with text has no such meaning: it is between
-// any two of them, and is refused when the block is matched.
+// A file that holds only a byte order mark or blank lines counts as empty. In a file with text an empty SEARCH has no such meaning:
+// it fits between any two lines, and is refused when the block is matched.
 func fillWhole(op *parse.Operation, exists bool) {
 	op.Kind = parse.OpCreate
 	if exists {
@@ -246,11 +238,10 @@ func fillWhole(op *parse.Operation, exists bool) {
 	}
 }
 
-// clash notes operations on one file that exclude each other.
+// clash records operations on one file that exclude each other.
 //
-// Edits may be beside edits, a rename and a change of mode. Creating,
-// replacing or removing a file settles all of it, so that any second
-// operation contradicts it or comes too late.
+// A file may have several edits together with a rename and a change of mode. Creating, replacing or removing a file settles
+// everything about it, so any second operation contradicts that or comes too late.
 func (p *planner) clash(s *fileState, op *parse.Operation) bool {
 	var other *parse.Operation
 	switch {
@@ -276,10 +267,9 @@ func (p *planner) clash(s *fileState, op *parse.Operation) bool {
 	return true
 }
 
-// absent notes an operation whose file must exist and does not, or must not and does.
+// absent records an operation whose file must exist and does not, or must not exist and does.
 //
-// Files of the same name elsewhere are named in the advice but never taken
-// instead: which one is meant is for the author to say.
+// The advice names files of the same name elsewhere, but they are never used instead: the author decides which one is meant.
 func (p *planner) absent(s *fileState, op *parse.Operation) bool {
 	if op.Kind == parse.OpCreate {
 		if s.exists {
@@ -297,15 +287,13 @@ func (p *planner) absent(s *fileState, op *parse.Operation) bool {
 	return !s.exists
 }
 
-// similarNames returns up to three files with the same base name, whatever the case:
-// those that a wrong path most often stands for.
+// similarNames returns up to three files with the same base name, ignoring case: the most likely targets of a wrong path.
 func (p *planner) similarNames(name string) []string {
 	all := p.sameBaseName(name)
 	return all[:min(len(all), 3)]
 }
 
-// sameBaseName returns the files with the base name of name, whatever the case
-// of its letters. The files are sorted by it at the first call only.
+// sameBaseName returns the files with the base name of name, ignoring case. Only the first call groups the files by base name.
 func (p *planner) sameBaseName(name string) []string {
 	base := func(f string) string { return strings.ToLower(path.Base(f)) }
 	if p.bases == nil {
@@ -317,11 +305,10 @@ func (p *planner) sameBaseName(name string) []string {
 	return p.bases[base(name)]
 }
 
-// change builds the change of one file; false when it has a problem or
-// leaves the file as it is.
+// change builds the change of one file. It returns false if the change has a problem or leaves the file as it is.
 //
-// Edits that cancel out, or a rename's file that keeps its text, are fine; a
-// modification that changes neither text nor mode is no change at all.
+// Edits that cancel out are fine, and so is a renamed file that keeps its text. A modification that changes neither text nor mode
+// is not a change.
 func (p *planner) change(s *fileState) (workspace.Change, bool) {
 	c := workspace.Change{Op: workspace.Modify, Path: s.path, Before: s.before, After: s.before, Mode: bits(p.files.Executable(s.path))}
 	n := len(p.problems)
@@ -352,16 +339,14 @@ func (p *planner) change(s *fileState) (workspace.Change, bool) {
 	return c, len(p.problems) == n && !same
 }
 
-// note records an operation that had nothing to match. It counts as line 1,
-// since it concerns the file from its start.
+// note records an operation that did not need matching. Its line is 1, since it concerns the file from its start.
 func (p *planner) note(op *parse.Operation, by match.Strategy) {
 	p.applied = append(p.applied, Applied{Block: op.Block, Path: op.Path, Strategy: by, Line: 1})
 }
 
 // whole fills in the change of a file that is created, replaced or removed.
 //
-// A diff that removes a file must remove what is there: its lines are the
-// only evidence that its author saw this version.
+// A diff that removes a file must list the lines that are there: they are the only evidence that its author saw this version.
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
 	if line, ok := promised(s, op); ok {
@@ -396,11 +381,10 @@ func (p *planner) whole(s *fileState, c *workspace.Change) {
 	}
 }
 
-// likeBefore gives whole new content the byte order mark and the line ends
-// that the file had, when the response has only plain ones.
+// likeBefore gives new whole content the byte order mark and the line ends of the old file, if the response has only plain ones.
 //
-// Content in JSON or tags comes with plain ends from any author; a file with
-// other ends would else change on every line.
+// Content in JSON or tags has plain line ends, whoever wrote it. Without this a file with other line ends would change on every
+// line.
 func likeBefore(text string, before []byte) string {
 	d := document.New("", before)
 	if d.EOL == "\r\n" && !strings.Contains(text, "\r") {
@@ -412,8 +396,7 @@ func likeBefore(text string, before []byte) string {
 	return text
 }
 
-// bits returns the permissions of a file with or without the execute bit, as
-// git knows them: nobody's umask is part of a change.
+// bits returns the permissions of a file with or without the execute bit, as git knows them: a umask is never part of a change.
 func bits(exec bool) fs.FileMode {
 	if exec {
 		return 0o755
@@ -421,11 +404,9 @@ func bits(exec bool) fs.FileMode {
 	return 0o644
 }
 
-// checkTree notes new files that would be where a folder is, below a file,
-// or where another new file is.
+// checkTree records new files whose path is a folder, is below a file, or is also the path of another new file.
 //
-// Such a changeset could not be written to a disk, and on the way to finding
-// out it might be written in part.
+// Such a changeset cannot be written to a disk, and an attempt might write part of it before it fails.
 func (p *planner) checkTree(changes []workspace.Change) {
 	taken, made := p.files.Paths(), map[string]bool{}
 	for _, c := range changes {
@@ -457,11 +438,11 @@ func (p *planner) checkTree(changes []workspace.Change) {
 	}
 }
 
-// blockOf returns the block that made the file of a change at its new path.
-// It is 0 for none, as for every problem of the response as a whole.
+// blockOf returns the block that put the file of a change at its new path. It returns 0 if there is none, as for every problem of
+// the response as a whole.
 //
-// Another block may have the same path: a rename onto a file that the response
-// removes is the fault of the rename, not of the removal.
+// Another block may have the same path: a rename onto a file that the response removes is the fault of the rename, not of the
+// removal.
 func (p *planner) blockOf(c workspace.Change) int {
 	by := match.Creation
 	if c.Op == workspace.Rename {

@@ -9,14 +9,12 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// pathFromProse looks at the text above a block that has its path from the block before
-// it. A line that is the name of a file gives the block that file; text that
-// speaks of another file in which the block has its place too leaves open
-// which one is meant, and pathFromProse returns why.
+// pathFromProse looks at the text above a block that takes its path from the block before it. A line that is the name of a file
+// gives the block that file. If the text mentions another file in which the block has a place too, it is unclear which one is
+// meant, and pathFromProse returns that as the reason.
 //
-// The parser tells a name by its dot or slash, since it does not know the
-// files: "Makefile", a name with spaces and a name within a sentence are told
-// here. A block that went to the file before them would change the wrong one.
+// The parser recognizes a name by its dot or slash, since it does not know the files. "Makefile", a name with spaces and a name
+// within a sentence are recognized here. Applying such a block to the preceding file would change the wrong one.
 func (p *planner) pathFromProse(op *parse.Operation) (reason string) {
 	if lex.Blank(op.Above) {
 		return ""
@@ -46,8 +44,8 @@ func (p *planner) pathFromProse(op *parse.Operation) (reason string) {
 	return ""
 }
 
-// filesMentioned lists the files that a word of the text above op names, by path or
-// by base name. A word that can mean the file which op has names no other.
+// filesMentioned lists the files that a word of the text above op names, by path or by base name. A word that can mean op's own
+// file names no other.
 func (p *planner) filesMentioned(op *parse.Operation) []string {
 	own := strings.TrimPrefix(op.Path, "./")
 	var out []string

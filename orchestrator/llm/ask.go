@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// asking is one question on its way: what was tried so far, and with what
-// success. It lives as long as one Ask.
+// asking is one question in progress: what was tried so far, and with what success. It lives as long as one Ask.
 type asking struct {
 	*Chain
 	call     Call
@@ -20,7 +19,7 @@ type asking struct {
 	last     *Error       // why there is no answer yet
 }
 
-// A turn is one link and key whose turn it is.
+// A turn is the link and key to ask next.
 type turn struct {
 	Link
 	index int
@@ -35,8 +34,8 @@ func (a *asking) fail(t turn, kind Kind, detail string) *Error {
 	return e
 }
 
-// recorded answers from the journal. In a replay that is the only way, and an
-// error that ended the question then ends it now.
+// recorded answers from the journal. In a replay that is the only way, and an error that ended the recorded question ends this one
+// too.
 func (a *asking) recorded(ctx context.Context) (Answer, bool, error) {
 	run := a.call.Run
 	if a.conf.Replay != "" {
@@ -56,7 +55,7 @@ func (a *asking) recorded(ctx context.Context) (Answer, bool, error) {
 	case !ok || r.Kind == Cancelled:
 		return Answer{}, false, fmt.Errorf("replay step %q of run %q: %w", a.call.Step, run, ErrNotRecorded)
 	}
-	// The run went on from an error in its own way, and must do so again.
+	// The recorded run continued after an error in its own way, and must do so again.
 	e := NewError(r.Kind, r.Vendor, r.Model, r.Detail)
 	if r.Kind.Rule().Do == GiveUp {
 		return Answer{}, false, e
@@ -64,15 +63,15 @@ func (a *asking) recorded(ctx context.Context) (Answer, bool, error) {
 	return Answer{}, false, &ExhaustedError{Attempts: r.Attempt, Last: e}
 }
 
-// reworded finds the answer to the same step of a recorded run whose question was made from another template: prompts
-// change from version to version, and what was recorded with older ones can be replayed all the same. Another question from the
-// same template is another question.
+// reworded finds the answer to the same step of a recorded run whose question was made from another template. Prompts change from
+// version to version, and records made with older ones can still be replayed. A different question from the same template does not
+// count.
 func (a *asking) reworded(ctx context.Context, run string) (Record, bool, error) {
 	r, ok, err := a.conf.Journal.Find(ctx, run, a.call.Step, "")
 	return r, ok && r.Template != "" && r.Template != a.call.Template, err
 }
 
-// replay gives a recorded answer with the events of one that is asked for.
+// replay returns a recorded answer, with the events of a question that is asked.
 func (a *asking) replay(r Record) (Answer, bool, error) {
 	for _, e := range []Event{
 		Started{Vendor: r.Vendor, Model: r.Model, Key: r.Key, In: r.Usage.In, Recorded: true},
@@ -86,9 +85,8 @@ func (a *asking) replay(r Record) (Answer, bool, error) {
 	return r.answer(), true, nil
 }
 
-// choose returns the first link that may still be asked and has a key awake,
-// beginning with the first link each time: that is how it comes back. When
-// every key rests it waits for the one that wakes first, within Limits.Wait.
+// choose returns the first link that may still be asked and has a key awake. It begins with the first link each time, so the chain
+// returns to preferred links. If every key rests it waits for the first to wake, within Limits.Wait.
 func (a *asking) choose(ctx context.Context) (turn, error) {
 	if a.attempts >= a.conf.Limits.Attempts {
 		return turn{}, a.exhausted(ctx, time.Time{})
@@ -122,7 +120,7 @@ func (a *asking) choose(ctx context.Context) (turn, error) {
 			// Every link is out or has no key that will ever wake.
 			return turn{}, a.exhausted(ctx, wake)
 		}
-		// A millisecond is the least, so that no clock makes this loop spin.
+		// The minimum of a millisecond keeps any clock from making this loop spin.
 		d := max(wake.Sub(a.conf.Now()), time.Millisecond)
 		if a.waited+d > a.conf.Limits.Wait {
 			return turn{}, a.exhausted(ctx, wake)
@@ -133,8 +131,7 @@ func (a *asking) choose(ctx context.Context) (turn, error) {
 	}
 }
 
-// carries reports whether the link can be asked with the question's tools and pictures, and drops it
-// when it cannot.
+// carries reports whether the link can be asked with the question's tools and pictures, and drops it if it cannot.
 func (a *asking) carries(i int) bool {
 	l, why := a.conf.Links[i], ""
 	switch {
@@ -150,7 +147,7 @@ func (a *asking) carries(i int) bool {
 	return false
 }
 
-// earlier returns the earlier of two times, of which zero is none.
+// earlier returns the earlier of two times; zero counts as no time.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -158,25 +155,23 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// note keeps why a link cannot be asked, unless there is better: what a vendor
-// said to this very question.
+// note records why a link cannot be asked, unless something better is known: a vendor's reply to this very question.
 func (a *asking) note(e *Error) {
 	if a.last == nil {
 		a.last = e
 	}
 }
 
-// holds reports whether the question fits into the link's context, and drops
-// the link when it does not. No token is shorter than a byte, so most questions
-// need no counting; for the rest the vendor is asked, and where it does not
-// answer the estimate decides.
+// holds reports whether the question fits into the link's context, and drops the link if it does not. No token is shorter than a
+// byte, so most questions need no counting. For the rest it asks the vendor, and if the vendor does not answer the estimate
+// decides.
 func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
 	room := t.Context - a.call.Request.MaxTokens
 	if t.Context <= 0 || a.fits[t.index] || size(a.call.Request) <= room {
 		return true, nil
 	}
-	// A count that hangs must not hold up a question for ever, and the caps on
-	// a request do not apply: it is no request that is paid for.
+	// A count that hangs must not delay a question for ever. The caps on a request do not apply, since a count is not a paid
+	// request.
 	counting, cancel := context.WithTimeout(ctx, a.conf.Limits.Idle)
 	defer cancel()
 	count, err := t.Provider.CountTokens(counting, t.key, a.request(t))
@@ -197,10 +192,10 @@ func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
 	return true, nil
 }
 
-// pictureTokens is what a small picture has at most: larger ones have fewer than bytes.
+// pictureTokens is the most tokens of a small picture; larger ones have fewer tokens than bytes.
 const pictureTokens = 5000
 
-// size returns the bytes of a question, those of its pictures included: more than it has tokens.
+// size returns a bound on the tokens of a question: its bytes, including those of its pictures, and pictureTokens for each picture.
 func size(r Request) int {
 	n := 0
 	for _, m := range r.Messages {
@@ -214,7 +209,7 @@ func size(r Request) int {
 	return n
 }
 
-// request returns the question as it is put to the link of t.
+// request returns the question in the form in which it is sent to the link of t.
 func (a *asking) request(t turn) Request {
 	r := a.call.Request
 	r.Model, r.TopP, r.TopK = t.Model, t.Sampling.TopP, t.Sampling.TopK
@@ -231,9 +226,8 @@ type failure struct {
 	shown bool // the caller was given text that is now void
 }
 
-// failed does what the table says about a failure. It returns an error when the
-// question ends with it. What others must know about the key is saved before
-// anything else.
+// failed does what the table says about a failure. It returns an error if the failure ends the question. Before anything else it
+// saves what other questions and processes must know about the key.
 func (a *asking) failed(ctx context.Context, t turn, f failure) error {
 	a.last = f.why
 	wait, err := a.apply(ctx, t, f.why)
@@ -253,22 +247,21 @@ func (a *asking) failed(ctx context.Context, t turn, f failure) error {
 	return a.wait(ctx, wait)
 }
 
-// apply marks the link or its key as the table says, and returns how long to
-// wait before the next attempt.
+// apply marks the link or its key as the table says, and returns how long to wait before the next attempt.
 func (a *asking) apply(ctx context.Context, t turn, e *Error) (time.Duration, error) {
 	rule := e.Kind.Rule()
 	switch rule.Do {
 	case NextLink:
 		a.out[t.index] = true
 	case RestKey:
-		// The vendor's own time, by Retry-After or RetryInfo, comes before ours.
+		// The vendor's own time, from Retry-After or RetryInfo, takes precedence over the table's.
 		rest := e.After
 		if rest <= 0 {
 			rest = rule.Rest
 		}
 		return 0, t.ring.rest(ctx, t.key, rest, e.Kind)
 	case RetireKey:
-		if t.key.ID == "" { // there is no key to retire: a person mends the server, and then it works
+		if t.key.ID == "" { // no key to retire: once a person repairs the server, it works
 			a.out[t.index] = true
 			return 0, nil
 		}
@@ -279,20 +272,18 @@ func (a *asking) apply(ctx context.Context, t turn, e *Error) (time.Duration, er
 	return 0, nil
 }
 
-// The wait before a second request doubles for each one after it, up to a
-// bound. Up to half of it is left to chance, so that many runs which met the
-// same fault do not come back at once.
+// The wait before the second request doubles for each later one, up to a bound. Up to half of it is random, so that many runs which
+// met the same fault do not return at once.
 const (
 	firstWait = time.Second
 	maxWait   = 30 * time.Second
 )
 
-// retry returns how long to wait before the link is asked again, or leaves it
-// when it was asked often enough or the wait would be too long.
+// retry returns how long to wait before the link is asked again. It drops the link if that was asked often enough or the wait would
+// be too long.
 func (a *asking) retry(ctx context.Context, t turn, e *Error, tries int) (time.Duration, error) {
-	// Tries are counted for the link and not for each kind: a vendor that is
-	// busy and breaks connections by turns is left as soon as one that does
-	// only one of them.
+	// Tries are counted per link and not per kind: a vendor that alternates between being busy and breaking connections is dropped
+	// as soon as one that does only one of them.
 	a.tries[t.index]++
 	n := a.tries[t.index]
 	d := min(firstWait<<(n-1), maxWait)
@@ -301,13 +292,13 @@ func (a *asking) retry(ctx context.Context, t turn, e *Error, tries int) (time.D
 		return d, nil
 	}
 	a.out[t.index] = true
-	if e.After > 0 { // the vendor named a time: later questions keep to it too
+	if e.After > 0 { // the vendor named a time: later questions respect it too
 		return 0, t.ring.rest(ctx, t.key, e.After, e.Kind)
 	}
 	return 0, nil
 }
 
-// wait tells the caller, and lets d pass.
+// wait informs the caller and waits for d.
 func (a *asking) wait(ctx context.Context, d time.Duration) error {
 	a.waited += d
 	if err := a.call.emit(Waiting{For: d, Why: a.last}); err != nil {
@@ -318,7 +309,7 @@ func (a *asking) wait(ctx context.Context, d time.Duration) error {
 
 // exhausted ends the question, with what the run has spent.
 func (a *asking) exhausted(ctx context.Context, wake time.Time) error {
-	// The sum of the day is of no interest here, only that of the run.
+	// Only the sum of the run matters here, not that of the day.
 	run, _, err := a.conf.Journal.Spent(ctx, a.call.Run, midnight(a.conf.Now()))
 	if err != nil {
 		return fmt.Errorf("sum what was spent: %w", err)

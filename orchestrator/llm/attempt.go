@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// attempt makes one request and records it: what it may cost before it is
-// made, and what it gave after it, whoever gave up meanwhile. It returns the answer, or the
-// failure that the table decides on, or an error that ends the question.
+// attempt makes one request and records it: beforehand what it may cost, and afterwards its result, even if the caller has given
+// up. It returns the answer, or the failure that the table decides on, or an error that ends the question.
 func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) {
 	a.attempts++
 	req := a.request(t)
@@ -27,8 +26,7 @@ func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) 
 	answer, why, err := s.run(ctx, req, r.Usage.In)
 	o := s.outcome(answer, why, err, req)
 	o.Duration = max(a.conf.Now().Sub(start), 0)
-	// From here the request is paid for. Its outcome is written even when the
-	// caller is gone, so that nobody pays for it again.
+	// From here on the request is paid for. Its outcome is recorded even if the caller is gone, so that it is never paid for again.
 	if e := a.meter.End(ctx, number, o); e != nil {
 		return Answer{}, nil, errors.Join(err, e)
 	}
@@ -38,15 +36,14 @@ func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) 
 	case why != nil:
 		return Answer{}, &failure{why, s.shown}, nil
 	}
-	// The caller gets what was recorded, so that a replay gives the same.
+	// The caller gets what was recorded, so that a replay returns the same.
 	answer.Usage, answer.Model = o.Usage, o.Version
 	done := Done{Usage: o.Usage, Cost: o.Cost, Priced: o.Priced, Duration: o.Duration}
 	return answer, nil, a.call.emit(done)
 }
 
-// record returns what is entered before a request: what it is, and what it may
-// cost. The answer is reckoned with its bound of tokens, since a cap that was
-// checked against less could be overrun.
+// record returns the entry to make before a request: what it is, and what it may cost. The answer counts with its bound of tokens,
+// since a cap that was checked against less could be exceeded.
 func (a *asking) record(t turn, req Request, begun time.Time) (Record, error) {
 	text, err := json.Marshal(req)
 	if err != nil {
@@ -64,6 +61,5 @@ func (a *asking) record(t turn, req Request, begun time.Time) (Record, error) {
 	return r, nil
 }
 
-// midnight returns the beginning of the day of t, in UTC: where the cap on the
-// cost of a day begins anew.
+// midnight returns the beginning of the day of t, in UTC: the cap on the cost of a day starts over there.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Limits are the caps on what a chain may do. The first group can be moved but
-// not switched off: 0 there is the default, named in the comment. In the
-// second group 0 is no cap.
+// Limits are the caps on what a chain may do. Those in the first group can be changed but not switched off: 0 selects the default
+// named in the comment. In the second group 0 means no cap.
 type Limits struct {
 	Attempts    int           // requests for one question: 16
 	Requests    int           // requests of a run: 200
@@ -22,20 +21,19 @@ type Limits struct {
 	RunCost Money // of a run
 	DayCost Money // of all runs since midnight UTC
 
-	// Scope is what the caps of a run are of, for people: "run" unless it is set.
-	// The journal decides which records they count, see Journal.Spent.
+	// Scope names what the caps of a run apply to, for people; the default is "run". The journal decides which records they count,
+	// see Journal.Spent.
 	Scope string
-	// Names are those of caps that have one of their own, by what they are called otherwise: "cost of a run".
+	// Names maps the usual name of a cap, "cost of a run", to its own name if it has one.
 	Names map[string]string
 }
 
-// assumedAnswer is how many tokens an answer is reckoned to have before it is
-// given, when the request sets no bound.
+// assumedAnswer is the assumed number of tokens of an answer before it is given, if the request sets no bound.
 const assumedAnswer = 8192
 
-// withDefaults returns l with the caps that may not be absent.
+// withDefaults returns l with defaults for the caps that may not be absent.
 func (l Limits) withDefaults() Limits {
-	// A negative cap is a mistake, and is no way to switch one off either.
+	// A negative cap is a mistake, and does not switch the cap off either.
 	orInt := func(n *int, d int) {
 		if *n <= 0 {
 			*n = d
@@ -60,12 +58,11 @@ func (l Limits) withDefaults() Limits {
 // capsCost reports whether money is capped.
 func (l Limits) capsCost() bool { return l.RunCost > 0 || l.DayCost > 0 }
 
-// check returns a *BudgetError when a request that may cost what o says would
-// go beyond a cap, after what was spent by the run and by all runs of the day.
+// check returns a *BudgetError if a request that may cost o would exceed a cap, given what the run and all runs of the day have
+// spent.
 func (l Limits) check(run, day Spent, o Outcome) error {
 	tokens := int64(o.Usage.In.N) + int64(o.Usage.Out.N)
-	// Time cannot be told beforehand: a request is made while any is left, and
-	// is cut when the run's is over.
+	// Time is not known beforehand: a request is made while any is left, and is cut off when the run's time is over.
 	scope := cmp.Or(l.Scope, "run")
 	for _, c := range []struct {
 		name             string
@@ -89,19 +86,19 @@ func (l Limits) check(run, day Spent, o Outcome) error {
 	return nil
 }
 
-// The amounts of a cap, each in its own unit, for a person.
+// showInt, showTime and showMoney format the amounts of a cap, each in its own unit, for a person.
 func showInt(n int64) string   { return fmt.Sprint(n) }
 func showTime(n int64) string  { return time.Duration(n).Round(time.Millisecond).String() }
 func showMoney(n int64) string { return Money(n).String() }
 
-// A BudgetError says that the next request would go beyond a cap. None was made.
+// A BudgetError says that the next request would exceed a cap. The request was not made.
 type BudgetError struct {
-	Scope string // what the caps are of: "run", "loop"; "" for a run
+	Scope string // what the caps apply to: "run", "loop"; "" for a run
 	Cap   string // which one: "cost of a run"
-	Name  string // of the cap, as Limits has it; "" for none of its own
-	Limit string // what it is set to
-	Have  string // what was spent of it
-	Add   string // what the request may take of it, by estimate; "" when nothing is left
+	Name  string // the cap's name in Limits.Names; "" if it has none
+	Limit string // its value
+	Have  string // the amount spent
+	Add   string // the estimated amount for the request; "" if nothing is left
 	Run   Spent  // by the run or loop
 	Day   Spent  // by all runs since midnight UTC
 }
@@ -124,18 +121,16 @@ func (e *BudgetError) Next() string {
 	return "raise the cap on the " + e.Cap + ", or give the " + cmp.Or(e.Scope, "run") + " a smaller goal"
 }
 
-// An ExhaustedError says that no model of the chain gave an answer, and that
-// none could within the caps.
+// An ExhaustedError says that no model of the chain gave an answer, and that none could within the caps.
 type ExhaustedError struct {
 	Attempts int       // requests made for this question
 	Scope    string    // what Run is the sum of: "run", "loop"; "" for a run
 	Run      Spent     // by the run or loop
-	Wake     time.Time // when the first key wakes, zero when none rests
-	Last     *Error    // why the last one gave none, nil when none was asked
+	Wake     time.Time // when the first key wakes, zero if none rests
+	Last     *Error    // why the last request gave none, nil if no model was asked
 }
 
-// Error says how many attempts were made, why the last one ended and when a
-// key wakes.
+// Error says how many attempts were made, why the last one failed and when a key wakes.
 func (e *ExhaustedError) Error() string {
 	text := "no model answered after " + count(e.Attempts, "attempt")
 	if e.Last != nil {
@@ -144,7 +139,7 @@ func (e *ExhaustedError) Error() string {
 	return text + e.rest()
 }
 
-// Told says the same to a person, the cause first and once.
+// Told says the same for a person, with the cause first and only once.
 func (e *ExhaustedError) Told() string {
 	text := "no model answered after " + count(e.Attempts, "attempt")
 	if e.Last != nil {
@@ -153,7 +148,7 @@ func (e *ExhaustedError) Told() string {
 	return text + e.rest()
 }
 
-// rest says when it can go on, and what was spent.
+// rest says when the question can continue, and what was spent.
 func (e *ExhaustedError) rest() string {
 	text := "; the " + cmp.Or(e.Scope, "run") + " spent " + e.Run.String()
 	if !e.Wake.IsZero() {

@@ -12,45 +12,40 @@ import (
 	"agent/sandbox/workspace/secret"
 )
 
-// A Link is one model of a chain, with what is needed to ask it.
+// A Link is one model of a chain, with everything needed to ask it.
 type Link struct {
 	Provider Provider
 	Model    string
 	Keys     []Key  // nil for a vendor that needs none
-	Price    *Price // nil when it is not known; &Price{} for a model on one's own machine
-	Context  int    // tokens of question and answer together, 0 when it is not known
+	Price    *Price // nil if not known; &Price{} for a model on the user's own machine
+	Context  int    // tokens of question and answer together, 0 if not known
 	Sampling Sampling
-	Tools    bool // the model can be asked with tools; else a question that has them goes to another link
-	Sees     bool // and with pictures
+	Tools    bool // the model can be asked with tools; otherwise a question with tools goes to another link
+	Sees     bool // the model can be asked with pictures
 }
 
-// A Config is what a Chain is made of.
+// A Config holds the parts of a Chain.
 type Config struct {
 	Links   []Link // in order of preference
 	Limits  Limits
 	Journal Journal
 	States  KeyStates
 
-	// Guard looks at a question before it is sent, and returns an error when it
-	// must not be, such as for a secret in it. Nil lets all pass. A question
-	// that holds one of the chain's own keys is refused in any case.
+	// Guard checks a question before it is sent, and returns an error if it must not be sent, for example because it holds a
+	// secret. Nil lets all questions pass. A question that holds one of the chain's own keys is always refused.
 	Guard func(Request) error
-	// Replay names a recorded run. Every question is then answered from its
-	// records, no provider is called and nothing is recorded.
+	// Replay names a recorded run. Then its records answer every question, no provider is called and nothing is recorded.
 	Replay string
 
-	// What follows is for tests; nil is the real one. The limits Idle and Total
-	// always go by the real time.
+	// The fields below are for tests; nil selects the real one. The limits Idle and Total always use real time.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
 	Rand  func() float64 // from 0 up to 1
 }
 
-// A Chain asks models in order of preference: the first that has a key that
-// does not rest, and so again for every attempt. It may be used by several
-// goroutines, and several processes may have one on the same journal and key
-// states. Two things are settled between goroutines only, not between
-// processes: whose turn a key is, and the last request before a cap.
+// A Chain asks models in order of preference: each attempt goes to the first one with a key that does not rest. It may be used by
+// several goroutines, and several processes may share a journal and key states. Two things are coordinated only between goroutines,
+// not between processes: the turns of the keys, and the last request before a cap.
 type Chain struct {
 	conf   Config
 	rings  []*ring       // of the links, by index
@@ -59,14 +54,13 @@ type Chain struct {
 	meter Meter
 }
 
-// New returns a chain. A model whose price is not known cannot be held to a
-// cap on cost, so the two together are refused.
+// New returns a chain. A model whose price is not known cannot be held to a cap on cost, so New refuses the combination.
 func New(c Config) (*Chain, error) {
 	if c.Journal == nil || c.Replay == "" && (c.States == nil || len(c.Links) == 0) {
 		return nil, errors.New("make a chain: a journal is needed, and a model and key states but for a replay")
 	}
 	c.Limits = c.Limits.withDefaults()
-	// The real clock, wait and chance stand in where a test gives none.
+	// The real clock, wait and randomness replace what a test does not set.
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -86,8 +80,7 @@ func New(c Config) (*Chain, error) {
 			return nil, fmt.Errorf("make a chain: %s/%s: %w", l.Provider.Vendor(), l.Model, err)
 		}
 		keys = append(keys, l.Keys...)
-		// A vendor that needs no key has a ring of one, the zero Key, so that it
-		// can rest like any other.
+		// A vendor that needs no key has a ring of one, the zero Key, so that it can rest like any other.
 		own := slices.Clone(l.Keys)
 		if len(own) == 0 {
 			own = []Key{{}}
@@ -98,7 +91,8 @@ func New(c Config) (*Chain, error) {
 	return chain, nil
 }
 
-// Release has the vendors keep nothing of the chain's conversations any more. What is not released ends by itself, within an hour.
+// Release makes the vendors drop what they keep of the chain's conversations. Anything not released expires by itself within an
+// hour.
 func (c *Chain) Release(ctx context.Context) error {
 	var errs []error
 	for _, l := range c.conf.Links {
@@ -109,7 +103,7 @@ func (c *Chain) Release(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// check refuses a link whose cost would be unknown under a cap, or absurd.
+// check refuses a link whose cost is unknown although cost is capped, or whose price is absurd.
 func (l Link) check(limits Limits) error {
 	if l.Price != nil {
 		return l.Price.check()
@@ -120,7 +114,7 @@ func (l Link) check(limits Limits) error {
 	return nil
 }
 
-// cost is the price of u, and whether it is known.
+// cost returns the price of u, and whether it is known.
 func (l Link) cost(u Usage) (Money, bool) {
 	if l.Price == nil {
 		return 0, false
@@ -128,23 +122,21 @@ func (l Link) cost(u Usage) (Money, bool) {
 	return l.Price.Cost(u), true
 }
 
-// ErrHoldsKey is what Ask returns for a question in which one of the chain's
-// own keys stands. It is not sent.
+// ErrHoldsKey is returned by Ask for a question that contains one of the chain's own keys. The question is not sent.
 var ErrHoldsKey = errors.New("the question holds a key that models are asked with")
 
-// A Call is one question of a run. Run, Step and Request together name it: the
-// same question in the same step is answered once, and later from the journal.
-// Who wants another answer, or several, asks in another step.
+// A Call is one question of a run. Run, Step and Request together identify it: the same question in the same step is answered once,
+// and later from the journal. To get another answer, or several, ask in another step.
 type Call struct {
 	Run      string
 	Step     string
 	Purpose  string
 	Template string            // digest of the template that the prompt was made from
-	Request  Request           // its Model is the chain's to set, as is Context where it is 0
-	Yield    func(Event) error // told of everything as it happens, nil for nobody; an error from it ends Ask
+	Request  Request           // the chain sets its Model, and its Context if that is 0
+	Yield    func(Event) error // receives every event as it happens, nil for none; an error from it ends Ask
 }
 
-// emit tells the caller of e.
+// emit passes e to the caller.
 func (c Call) emit(e Event) error {
 	if c.Yield == nil {
 		return nil
@@ -152,16 +144,13 @@ func (c Call) emit(e Event) error {
 	return c.Yield(e)
 }
 
-// Ask returns the answer to a question: the recorded one when there is one, or
-// else the first that a model of the chain gives.
+// Ask returns the answer to a question: the recorded one if there is one, or else the first one that a model of the chain gives.
 //
-// What ends it without an answer is a *BudgetError, an *ExhaustedError, an
-// *Error of a kind that no other model would cure, ErrHoldsKey, ErrNotRecorded in a replay,
-// what Guard or Yield returned, the error of ctx, or one of the journal or the
-// key states, which are needed before anything is asked.
+// Without an answer it returns a *BudgetError, an *ExhaustedError, an *Error of a kind that no other model would cure, ErrHoldsKey,
+// ErrNotRecorded in a replay, the error from Guard or Yield, the error of ctx, or an error of the journal or the key states, which
+// are needed before anything is asked.
 func (c *Chain) Ask(ctx context.Context, call Call) (Answer, error) {
-	// Which model answers is not part of the question: its digest must be the
-	// same whatever the chain is made of.
+	// The answering model is not part of the question: the digest must be the same for every chain.
 	call.Request.Model, call.Request.TopP, call.Request.TopK = "", 0, 0
 	if err := c.check(call); err != nil {
 		return Answer{}, fmt.Errorf("ask in step %q of run %q: %w", call.Step, call.Run, err)
@@ -171,7 +160,7 @@ func (c *Chain) Ask(ctx context.Context, call Call) (Answer, error) {
 	if found || err != nil {
 		return answer, err
 	}
-	// What is recorded was guarded when it was sent.
+	// A recorded question was guarded when it was sent.
 	if c.conf.Guard != nil {
 		if err := c.conf.Guard(call.Request); err != nil {
 			return Answer{}, err
@@ -206,7 +195,7 @@ func (c *Chain) check(call Call) error {
 			return ErrHoldsKey
 		}
 	}
-	return r.CheckTurns() // last, for it may quote of the question
+	return r.CheckTurns() // last, because its error may quote the question
 }
 
 // sleep waits for d, or until ctx ends.
@@ -221,13 +210,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// lateWrite bounds what is still written for a caller that gave up.
+// lateWrite is how long a write may still take after the caller gave up.
 const lateWrite = 10 * time.Second
 
-// detached returns a context for a write that must be done although ctx may
-// end: what a request gave and cost. It outlives ctx by d. While ctx lives
-// nothing bounds it but the journal's own patience: an answer that was paid
-// for is worth waiting for a database that comes back.
+// detached returns a context for a write that must complete even if ctx ends: the result and cost of a request. It outlives ctx by
+// d. While ctx lives only the journal's own patience bounds it: a paid answer is worth waiting for a database that comes back.
 func detached(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })

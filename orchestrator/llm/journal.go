@@ -11,30 +11,25 @@ import (
 	"time"
 )
 
-// A Journal keeps every request that was ever made, with what it gave and what
-// it cost. It is how a run that was killed goes on without paying twice, how a
-// run is replayed without a vendor, and what the budgets are reckoned from. It
-// outlives the process, is shared by several, and is tested by journaltest.
+// A Journal keeps every request that was ever made, with its result and its cost. From it a killed run continues without paying
+// twice, a run is replayed without a vendor, and the budgets are calculated. It outlives the process and is shared by several.
+// Package journaltest tests its implementations.
 type Journal interface {
-	// Find returns the record of run and step whose Digest is digest: the last
-	// one with an answer, or else the last one with an error. One that was
-	// begun and never ended is not found. A digest of "" stands for any. False says
-	// that there is none.
+	// Find returns the record of run and step whose Digest is digest: the last one with an answer, or else the last one with an
+	// error. It does not find a record that was begun and never ended. A digest of "" stands for any. False means that there is
+	// none.
 	Find(ctx context.Context, run, step, digest string) (Record, bool, error)
-	// Begin enters r before the request is made and returns its number. r holds
-	// in its Outcome what the request may cost; until End says what it did
-	// cost, and for ever if the process dies, that counts as spent.
+	// Begin enters r before the request is made and returns its number. The Outcome of r holds what the request may cost. That
+	// counts as spent until End replaces it with the real cost, and for ever if the process dies.
 	Begin(ctx context.Context, r Record) (int64, error)
-	// End puts the outcome of the request into the record with that number, in
-	// place of the estimate. It is called once.
+	// End puts the outcome of the request into the record with that number, in place of the estimate. It is called once.
 	End(ctx context.Context, number int64, o Outcome) error
-	// Spent sums the records of run, and those of all runs that were begun at
-	// or after since. Where the journal knows run to be part of something larger
-	// that caps hold for, as the iteration of a loop, ofRun is the sum of that.
+	// Spent sums the records of run, and those of all runs that began at or after since. If the journal knows that run is part of
+	// something larger that has caps, as an iteration is part of a loop, ofRun is the sum of that.
 	Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll Spent, err error)
 }
 
-// A Record is one request to a vendor. There is one for every attempt.
+// A Record is one request to a vendor. There is one per attempt.
 type Record struct {
 	Run      string // identifier of the run
 	Step     string // place in the run, such as "propose/2"
@@ -42,7 +37,7 @@ type Record struct {
 	Vendor   string
 	Model    string // as asked
 	Key      string // ID of the key, "" for none
-	Purpose  string // what the question is for, such as "propose" or "heal"
+	Purpose  string // the purpose of the question, such as "propose" or "heal"
 	Template string // digest of the prompt's template, "" for none
 	Digest   string // Digest of the question, before a model was chosen
 	Request  []byte // the Request as it was sent, in JSON; may hold any escape
@@ -50,7 +45,7 @@ type Record struct {
 	Outcome
 }
 
-// An Outcome is what became of a request.
+// An Outcome is the result of a request.
 type Outcome struct {
 	Text     string     // the answer byte for byte, NUL included; "" unless Kind is ""
 	Calls    []ToolCall // of the answer
@@ -61,10 +56,10 @@ type Outcome struct {
 	Priced   bool  // whether the price was known
 	Duration time.Duration
 	Kind     Kind   // why there was no answer, "" for an answer
-	Detail   string // what the vendor said about it
+	Detail   string // the vendor's message about it
 }
 
-// answer returns what the record holds, as the provider gave it.
+// answer returns the answer in the record, as the provider gave it.
 func (r Record) answer() Answer {
 	return Answer{Text: r.Text, Model: r.Version, Usage: r.Usage, Calls: r.Calls, State: r.State}
 }
@@ -74,7 +69,7 @@ type Spent struct {
 	Requests int
 	Tokens   int64 // of questions and answers
 	Cost     Money // of the requests whose price was known
-	Unpriced int   // requests whose price was not
+	Unpriced int   // requests whose price was not known
 	Duration time.Duration
 }
 
@@ -89,10 +84,10 @@ func (s *Spent) Add(o Outcome) {
 	}
 }
 
-// String says what was spent in one line.
+// String describes in one line what was spent.
 func (s Spent) String() string {
 	text := fmt.Sprintf("%s, %d tokens, %.1f s, ", count(s.Requests, "request"), s.Tokens, s.Duration.Seconds())
-	// An amount of 0 would read as free where nobody knows the price.
+	// An amount of 0 would read as free when the price is not known.
 	switch {
 	case s.Unpriced == 0 && s.Cost == 0:
 		return text + "free"
@@ -104,7 +99,7 @@ func (s Spent) String() string {
 	return text + fmt.Sprintf("cost %v and that of %s whose price is not known", s.Cost, count(s.Unpriced, "request"))
 }
 
-// count words a number of things.
+// count formats a number of things.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -112,14 +107,13 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// ErrNotRecorded is what Ask returns in a replay when the recorded run did not
-// ask the question: the run took another way than the recorded one.
+// ErrNotRecorded is returned by Ask in a replay if the recorded run did not ask the question: the run took another way than the
+// recorded one.
 var ErrNotRecorded = errors.New("no answer is recorded for this question")
 
-// Digest returns the SHA-256 of a request in hexadecimal. Every text in it is
-// preceded by its length, so no two requests share a form; JSON would not do,
-// since it writes all bytes that are not UTF-8 in the same way. A request without
-// tools and schema has the form that it had before there were any.
+// Digest returns the SHA-256 of a request in hexadecimal. The length of every text precedes the text, so no two requests share a
+// form. JSON would not do, since it writes all bytes that are not UTF-8 in the same way. A request without tools and schema has the
+// same form as before those existed.
 func Digest(r Request) string {
 	b := []byte("llm request 1\x00")
 	text := func(s string) {
@@ -147,7 +141,7 @@ func Digest(r Request) string {
 			text(p.Type)
 			text(string(p.Data))
 		}
-		if len(r.Tools) > 0 { // without tools CheckTurns lets nothing of this in
+		if len(r.Tools) > 0 { // without tools CheckTurns allows none of this
 			digestTools(m, &b, text)
 		}
 	}
@@ -158,7 +152,7 @@ func Digest(r Request) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digestTools appends what a message of a conversation with tools has besides its text.
+// digestTools appends everything in a message of a conversation with tools apart from its text.
 func digestTools(m Message, b *[]byte, text func(string)) {
 	*b = binary.AppendUvarint(*b, uint64(len(m.Calls)))
 	for _, c := range m.Calls {

@@ -10,18 +10,17 @@ import (
 	"unicode"
 )
 
-// A Key is a credential. Printing it, in whatever verb, shows its ID alone, and
-// so does encoding it. The zero Key is that of a vendor that needs none.
+// A Key is a credential. Printing it with any verb shows only its ID, and so does encoding it. The zero Key is that of a vendor
+// that needs none.
 type Key struct {
 	ID string // stable and harmless: the first 8 hex digits of the secret's SHA-256, "" for the zero Key
 
-	// secret is behind a pointer because fmt ignores the methods of a Key in an
-	// unexported field of another struct; there it prints an address.
+	// secret is a pointer because fmt ignores the methods of a Key in an unexported field of another struct; there it prints an
+	// address.
 	secret *string
 }
 
-// NewKey returns the key whose secret is given. An empty secret gives the zero
-// Key.
+// NewKey returns the key with the given secret. An empty secret gives the zero Key.
 func NewKey(secret string) Key {
 	if secret == "" {
 		return Key{}
@@ -30,10 +29,9 @@ func NewKey(secret string) Key {
 	return Key{ID: hex.EncodeToString(sum[:4]), secret: &secret}
 }
 
-// ParseKeys reads secrets separated by commas, as GEMINI_API_KEYS holds them.
-// Space around a secret, empty entries and repetitions are dropped; the order
-// is kept. A secret with space or a control character inside is refused, by
-// its place in the list and never by its text.
+// ParseKeys reads secrets separated by commas, as in GEMINI_API_KEYS. It drops space around a secret, empty entries and
+// repetitions, and keeps the order. It refuses a secret that contains space or a control character; the error gives its place in
+// the list and never its text.
 func ParseKeys(list string) ([]Key, error) {
 	var keys []Key
 	for i, secret := range strings.Split(list, ",") {
@@ -52,8 +50,7 @@ func ParseKeys(list string) ([]Key, error) {
 	return keys, nil
 }
 
-// Secret returns what the vendor must be shown, "" for the zero Key. Only a
-// Provider calls it, to send it and to mask it.
+// Secret returns the text to send to the vendor, "" for the zero Key. Only a Provider calls it, to send it and to mask it.
 func (k Key) Secret() string {
 	if k.secret == nil {
 		return ""
@@ -66,12 +63,12 @@ func (k Key) String() string { return k.ID }
 
 // Format prints the ID, whatever the verb and its flags.
 func (k Key) Format(f fmt.State, _ rune) {
-	// An error of the writer is the caller's own to see: fmt has no other way.
+	// The caller sees a write error itself: fmt offers no other way.
 	_, _ = f.Write([]byte(k.ID))
 }
 
-// MarshalText gives the ID, for JSON and every other text encoding.
+// MarshalText returns the ID, for JSON and every other text encoding.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.ID), nil }
 
-// LogValue gives the ID to slog.
+// LogValue returns the ID for slog.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.ID) }

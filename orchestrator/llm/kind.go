@@ -12,33 +12,32 @@ type Action string
 // The actions.
 const (
 	Retry     Action = "retry"      // ask the same model again, after a growing wait
-	RestKey   Action = "rest_key"   // leave the key alone for a while and go on with the next
+	RestKey   Action = "rest_key"   // let the key rest for a while and go on with the next
 	RetireKey Action = "retire_key" // never use the key again, and go on with the next
 	NextLink  Action = "next_link"  // go on with the next model of the chain
 	GiveUp    Action = "give_up"    // end: no other key or model would do better
 )
 
-// A Rule is what follows from an error of one kind. Whatever it says, the caps
-// of Limits come first: no rule makes a chain go on for ever.
+// A Rule says what follows from an error of one kind. The caps of Limits take precedence over every rule: no rule makes a chain go
+// on for ever.
 type Rule struct {
 	Do      Action
-	Tries   int           // of Retry: requests to one model before the next is asked
-	Rest    time.Duration // of RestKey: how long, when the vendor does not say
-	Charged bool          // the vendor may charge for such a request, so it counts as spent by estimate
-	Told    string        // what the person is told; {vendor} and {model} stand for themselves
+	Tries   int           // for Retry: requests to one model before the next is asked
+	Rest    time.Duration // for RestKey: how long, if the vendor does not say
+	Charged bool          // the vendor may charge for such a request, so its estimate counts as spent
+	Told    string        // the message for a person; {vendor} and {model} are placeholders
 	Next    string        // what the person can do; {VENDOR} is the vendor in capitals
 }
 
-// quarantine is how long a key rests after 429 when the vendor names no time.
+// quarantine is how long a key rests after 429 if the vendor names no time.
 const quarantine = 20 * time.Minute
 
 // kinds is the order of the kinds in documents.
 var kinds = []Kind{Quota, RateLimit, Auth, Balance, Network, Refused, Overloaded, Malformed, Truncated, Missing, Invalid, Unknown}
 
-// rules is the whole of what a chain knows about errors. Where a wait may help
-// the same model is asked again, and where only another key or model could, no
-// request is spent on finding that out. An error that says nothing of the
-// question leads to the next model; one that every model would give ends it.
+// rules is everything that a chain knows about errors. If a wait may help, the same model is asked again; if only another key or
+// model could help, no request is spent on finding that out. An error that says nothing about the question leads to the next model;
+// one that every model would give ends the question.
 var rules = map[Kind]Rule{
 	Quota: {
 		Do: RestKey, Rest: quarantine,
@@ -102,8 +101,8 @@ var rules = map[Kind]Rule{
 	},
 }
 
-// keyless is what a person is told in place of the table's words when the
-// vendor was asked without a key: a server of one's own, or what stands before it.
+// keyless replaces the texts of the table if the vendor was asked without a key: a server of the user's own, or whatever is in
+// front of it.
 var keyless = map[Kind]struct{ told, next string }{
 	Quota:     {"{vendor}: an allowance is used up; it is left alone for a while", "wait, or add a second provider to the chain"},
 	RateLimit: {"{vendor}: too many requests; it is left alone for a while", "wait, or add a second provider to the chain"},
@@ -114,8 +113,7 @@ var keyless = map[Kind]struct{ told, next string }{
 // Kinds returns the kinds that an Error can have.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
-// Rule returns what follows from an error of kind k. A kind that is not in the
-// table is treated as Unknown.
+// Rule returns what follows from an error of kind k. A kind that is not in the table counts as Unknown.
 func (k Kind) Rule() Rule {
 	if r, ok := rules[k]; ok {
 		return r

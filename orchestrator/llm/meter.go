@@ -8,29 +8,27 @@ import (
 	"time"
 )
 
-// A Meter holds requests to the caps and has them recorded, whoever makes them. A Chain has one; who
-// lets somebody else's requests through has one of its own. It may be used by several goroutines;
-// between processes the last request before a cap is not settled.
+// A Meter holds requests to the caps and records them, whoever makes them. A Chain has one; code that passes on the requests of
+// another program has its own. It may be used by several goroutines. Between processes the last request before a cap is not
+// coordinated.
 type Meter struct {
-	Limits  Limits // those that are 0 and may not be are their defaults
+	Limits  Limits // caps that are 0 but may not be absent have their defaults
 	Journal Journal
 
 	entry sync.Mutex // held from reading what was spent until a request is entered
 }
 
-// ErrUnpriced is what Begin returns for a model whose price is not known while cost is capped.
+// ErrUnpriced is returned by Begin for a model whose price is not known while cost is capped.
 var ErrUnpriced = errors.New("its price is not known while cost is capped: give the price, or set the caps on cost to 0")
 
-// Begin records a request that is about to be made, with what it may cost, if the caps allow it, and
-// returns its number and how much of the run's time is left. One that a cap does not allow is a
-// *BudgetError, and nothing is recorded.
+// Begin records a request that is about to be made, with what it may cost, if the caps allow it. It returns the request's number
+// and how much of the run's time is left. If a cap does not allow it, Begin returns a *BudgetError and records nothing.
 func (m *Meter) Begin(ctx context.Context, r Record) (number int64, left time.Duration, err error) {
 	limits := m.Limits.withDefaults()
 	if limits.capsCost() && !r.Priced {
 		return 0, 0, fmt.Errorf("%s/%s: %w", r.Vendor, r.Model, ErrUnpriced)
 	}
-	// Two goroutines that both read the sum before either has entered its
-	// request would both take the last of a budget.
+	// Two goroutines that both read the sum before either has entered its request would both use the rest of a budget.
 	m.entry.Lock()
 	defer m.entry.Unlock()
 	run, day, err := m.Journal.Spent(ctx, r.Run, midnight(r.Begun))
@@ -46,8 +44,7 @@ func (m *Meter) Begin(ctx context.Context, r Record) (number int64, left time.Du
 	return number, limits.RunTime - run.Duration, nil
 }
 
-// End records what a request gave and cost. It is paid for by then, so that this is written also when
-// the caller is gone.
+// End records the result and the cost of a request. The request is paid for by then, so End writes this even if the caller is gone.
 func (m *Meter) End(ctx context.Context, number int64, o Outcome) error {
 	late, cancel := detached(ctx, lateWrite)
 	defer cancel()
@@ -57,8 +54,8 @@ func (m *Meter) End(ctx context.Context, number int64, o Outcome) error {
 	return nil
 }
 
-// Expected returns what a request may take before it is answered: the question by estimate, and the
-// answer by its bound, or what one is reckoned to have.
+// Expected returns what a request may use before it is answered: an estimate for the question, and for the answer its bound, or
+// assumedAnswer without one.
 func Expected(bound int, texts ...string) Usage {
 	u := Usage{In: Estimate(texts...), Out: Tokens{N: assumedAnswer, Estimated: true}}
 	if bound > 0 {
@@ -67,6 +64,6 @@ func Expected(bound int, texts ...string) Usage {
 	return u
 }
 
-// Believed returns what a vendor says of a request of so many bytes as far as it can be, and what was
-// expected for the rest.
+// Believed returns a vendor's counts for a request of that many bytes as far as they are credible, and the expected ones for the
+// rest.
 func Believed(said, expected Usage, bytes int) Usage { return sane(said, expected, bytes) }

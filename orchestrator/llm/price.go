@@ -17,8 +17,8 @@ func (m Money) String() string {
 	return fmt.Sprintf("%s%d.%06d", sign, n/1e6, n%1e6)
 }
 
-// A Price is what a model costs, in units of the currency for a million tokens,
-// as vendors print it. The zero Price is that of a model on one's own machine.
+// A Price is the cost of a model in units of the currency per million tokens, as vendors print it. The zero Price is that of a
+// model on the user's own machine.
 type Price struct {
 	In      float64 `toml:"in"`      // of the question
 	Out     float64 `toml:"out"`     // of the answer, reasoning included
@@ -26,11 +26,10 @@ type Price struct {
 	Written float64 `toml:"written"` // of the part that the vendor was asked to put there; 0 for the same as In
 }
 
-// Prices holds prices by vendor/model, such as "gemini/gemini-2.5-flash", or
-// by "vendor/*" for every other model of a vendor.
+// Prices holds prices by vendor/model, such as "gemini/gemini-2.5-flash", or by "vendor/*" for every other model of a vendor.
 type Prices map[string]Price
 
-// Find returns the price of a model, or nil when it is not known.
+// Find returns the price of a model, or nil if it is not known.
 func (p Prices) Find(vendor, model string) *Price {
 	for _, name := range []string{vendor + "/" + model, vendor + "/*"} {
 		if price, ok := p[name]; ok {
@@ -41,13 +40,12 @@ func (p Prices) Find(vendor, model string) *Price {
 }
 
 const (
-	// maxPrice for a million tokens and maxTokens of one request keep every
-	// product within 64 bits; both are far beyond any vendor's.
+	// maxPrice per million tokens and maxTokens per request keep every product within 64 bits; both are far beyond any vendor's.
 	maxPrice  = 1e6
 	maxTokens = 10_000_000
 )
 
-// check refuses a price that cannot be reckoned with.
+// check refuses a price that cannot be used in calculations.
 func (p Price) check() error {
 	for _, x := range []float64{p.In, p.Out, p.Cached, p.Written} {
 		if !(x >= 0 && x <= maxPrice) { // also refuses NaN
@@ -57,9 +55,8 @@ func (p Price) check() error {
 	return nil
 }
 
-// Cost returns what u costs, rounded up to a millionth. A price for a million
-// tokens in whole units is one for a single token in millionths; it is taken
-// to a thousandth of that, and from there all is done in integers.
+// Cost returns the cost of u, rounded up to a millionth. A price per million tokens in whole units equals a price per token in
+// millionths. It is rounded to a thousandth of that, and the rest is integer arithmetic.
 func (p Price) Cost(u Usage) Money {
 	per := func(price float64, tokens int) int64 {
 		price = min(max(price, 0), maxPrice)
@@ -67,7 +64,7 @@ func (p Price) Cost(u Usage) Money {
 	}
 	cached := p.Cached
 	if cached == 0 {
-		cached = p.In // not known: never reckon with less than is paid
+		cached = p.In // not known: never assume less than is paid
 	}
 	written := p.Written
 	if written == 0 {
@@ -77,10 +74,9 @@ func (p Price) Cost(u Usage) Money {
 	return Money((sum + 999) / 1000)
 }
 
-// sane returns what u says as far as it can be believed, and the estimate for
-// the rest: a count that is missing, negative or huge would let a budget be
-// overrun, or end a run that has spent nothing. Bytes is the size of the
-// question; vendors add little to it and no token is shorter than a byte.
+// sane returns the counts in u as far as they are credible, and the estimate for the rest: a count that is missing, negative or
+// huge would let a budget be exceeded, or end a run that has spent nothing. bytes is the size of the question; vendors add little
+// to it, and no token is shorter than a byte.
 func sane(u, estimate Usage, bytes int) Usage {
 	const added = 4096
 	if u.In.N <= 0 || u.In.N > bytes+added {

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// A stream is one request while its answer arrives. It passes the text on and
-// cuts what has no end: an answer that is too long, a vendor that falls silent,
-// a request that takes too long.
+// A stream is one request while its answer arrives. It passes the text on and ends what would not end: an answer that is too long,
+// a vendor that falls silent, a request that takes too long.
 type stream struct {
 	*asking
 	turn  turn
@@ -19,14 +18,14 @@ type stream struct {
 	text   strings.Builder
 	shown  bool        // the caller was given text
 	sent   bool        // the provider was called
-	hung   bool        // a timer ended the request, with the vendor perhaps at work
-	silent *time.Timer // ends the request when no text comes
-	cut    *Error      // why the answer was cut here
-	gaveUp error       // what the caller's Yield returned
+	hung   bool        // a timer ended the request, while the vendor may still be working
+	silent *time.Timer // ends the request if no text comes
+	cut    *Error      // why the stream cut the answer
+	gaveUp error       // the error from the caller's Yield
 }
 
-// run makes the request. It returns the answer, or why there is none: an
-// Error that the table decides on, or an error that ends the question.
+// run makes the request. It returns the answer, or why there is none: an Error that the table decides on, or an error that ends the
+// question.
 func (s *stream) run(ctx context.Context, req Request, in Tokens) (Answer, *Error, error) {
 	t := s.turn
 	started := Started{Attempt: s.attempts, Vendor: t.Provider.Vendor(), Model: t.Model, Key: t.key.ID, In: in}
@@ -35,8 +34,7 @@ func (s *stream) run(ctx context.Context, req Request, in Tokens) (Answer, *Erro
 	}
 	late := s.fail(t, Network, fmt.Sprintf("no whole answer within %v", s.total))
 	idle := s.fail(t, Network, fmt.Sprintf("no text for %v", s.conf.Limits.Idle))
-	// Each timer leaves its own error as the cause, which tells them from each
-	// other and from a caller who gave up.
+	// Each timer leaves its own error as the cause, which distinguishes them from each other and from a caller that gave up.
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	inner, stop := context.WithTimeoutCause(inner, s.total, late)
@@ -49,13 +47,12 @@ func (s *stream) run(ctx context.Context, req Request, in Tokens) (Answer, *Erro
 	return answer, why, err
 }
 
-// take is given every piece of text by the provider.
+// take receives every piece of text from the provider.
 func (s *stream) take(text string) error {
-	// The caller may take its time to show the text: that is no silence.
+	// The time that the caller takes to show the text does not count as silence.
 	s.silent.Stop()
 	defer s.silent.Reset(s.conf.Limits.Idle)
-	// A provider that does not stop is given the same error again, and the
-	// caller hears no more of it.
+	// A provider that does not stop gets the same error again, and the caller receives nothing more.
 	if s.gaveUp != nil {
 		return s.gaveUp
 	}
@@ -74,14 +71,13 @@ func (s *stream) take(text string) error {
 	return s.gaveUp
 }
 
-// inspect returns why text may not be added to the answer, or nil. A key can
-// be in an answer only when the server gives back what it was sent; it is then
-// neither recorded nor shown, but for the beginning of one that comes in pieces.
+// inspect returns why text may not be added to the answer, or nil. An answer can hold a key only if the server returns what it was
+// sent. Such a key is neither recorded nor shown, except for its beginning if it comes in pieces.
 func (s *stream) inspect(text string) *Error {
 	if s.text.Len()+len(text) > s.conf.Limits.AnswerBytes {
 		return s.fail(s.turn, Malformed, fmt.Sprintf("the answer is longer than %d bytes", s.conf.Limits.AnswerBytes))
 	}
-	// A key may come in several pieces, so the end of what came before counts.
+	// A key may come in several pieces, so the end of the earlier text counts.
 	before := s.text.String()
 	before = before[max(0, len(before)-s.masker.Longest()):]
 	if s.masker.Holds(before + text) {
@@ -90,21 +86,21 @@ func (s *stream) inspect(text string) *Error {
 	return nil
 }
 
-// settle says what became of the request: nothing for an answer, the failure
-// that the table decides on, or the error that ends the question.
+// settle decides the result of the request: nil for an answer, the failure that the table decides on, or the error that ends the
+// question.
 func (s *stream) settle(ctx, inner context.Context, answer Answer, err error) (*Error, error) {
 	var e *Error
 	switch {
-	// What was decided here comes first: a provider may have gone on regardless.
+	// Decisions made here take precedence: a provider may have ignored them.
 	case s.gaveUp != nil:
 		return nil, s.gaveUp
 	case s.cut != nil:
 		return s.cut, nil
-	// The person saw the pieces and the run takes the whole: they must agree.
+	// The person saw the pieces and the run uses the whole: they must agree.
 	case err == nil && answer.Text != s.text.String():
 		return s.fail(s.turn, Malformed, "the whole answer is not the sum of its pieces"), nil
 	case err == nil:
-		// Even when ctx ended meanwhile: it was paid for.
+		// Even if ctx ended meanwhile: the answer is paid for.
 		return s.judge(answer), nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -117,8 +113,8 @@ func (s *stream) settle(ctx, inner context.Context, answer Answer, err error) (*
 	return s.fail(s.turn, Unknown, err.Error()), nil
 }
 
-// judge returns why an answer that is whole is none, nil when it is one. What came beside
-// its text was not inspected on the way.
+// judge returns why a complete answer is not valid, or nil if it is. Everything in it apart from the text was not inspected on the
+// way.
 func (s *stream) judge(answer Answer) *Error {
 	size := 0
 	for _, text := range answer.Texts() {
@@ -137,10 +133,10 @@ func (s *stream) judge(answer Answer) *Error {
 	return nil
 }
 
-// checked returns a provider's error in the form that Error promises, whatever
-// the provider made of it. Its cause is dropped when a key is in the text of it.
+// checked returns a provider's error in the form that Error promises, whatever the provider returned. It drops the cause if its
+// text holds a key.
 func (s *stream) checked(e *Error) *Error {
-	// A kind that is not in the table, Cancelled too, would have no rule.
+	// A kind that is not in the table, such as Cancelled, would have no rule.
 	kind := e.Kind
 	if _, ok := rules[kind]; !ok {
 		kind = Unknown
@@ -153,8 +149,8 @@ func (s *stream) checked(e *Error) *Error {
 	return own
 }
 
-// outcome returns what is recorded of the request. Where the vendor may charge
-// for one that gave no answer, the question and what came of the answer count.
+// outcome returns what to record about the request. If the vendor may charge for one that gave no answer, the question and the
+// received part of the answer count.
 func (s *stream) outcome(answer Answer, why *Error, err error, req Request) Outcome {
 	estimate := Usage{In: Estimate(req.Texts()...), Out: Estimate(s.text.String())}
 	o := Outcome{Version: s.masker.Mask(Line(answer.Model))}
@@ -164,7 +160,7 @@ func (s *stream) outcome(answer Answer, why *Error, err error, req Request) Outc
 	case why != nil:
 		o.Kind, o.Detail = why.Kind, why.Detail
 		if !s.shown && !s.hung && !why.Kind.Rule().Charged {
-			// The vendor turned the question away before it read it.
+			// The vendor rejected the question before it read it.
 			estimate = Usage{In: Tokens{Estimated: true}, Out: Tokens{Estimated: true}}
 		}
 	default:

@@ -9,61 +9,58 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Tool is what a model may call in place of answering, or beside it.
+// A Tool is something that a model may call in place of answering, or in addition.
 type Tool struct {
-	Name   string          `json:"name"`   // of letters, digits, _ and -, at most 64, see CheckTurns
+	Name   string          `json:"name"`   // letters, digits, _ and -, at most 64, see CheckTurns
 	About  string          `json:"about"`  // for the model: what it does, and when to call it
 	Schema json.RawMessage `json:"schema"` // the JSON schema of its arguments, of type object
 }
 
-// A ToolCall is one call that a model makes. Nothing in it is checked but that it is
-// valid UTF-8: a tool that does not exist, a name of "" and arguments that are no JSON
-// are answered by a ToolResult that says so.
+// A ToolCall is one call that a model makes. Only its UTF-8 is checked: a tool that does not exist, a name of "" and arguments that
+// are not JSON are answered by a ToolResult that says so.
 type ToolCall struct {
-	ID        string `json:"id"`        // tells the calls of a conversation apart, never ""
+	ID        string `json:"id"`        // distinguishes the calls of a conversation, never ""
 	Name      string `json:"name"`      // of a Tool, if the model keeps to them
-	Arguments string `json:"arguments"` // JSON as the model wrote it, "{}" where it wrote nothing
+	Arguments string `json:"arguments"` // JSON as the model wrote it, "{}" if it wrote nothing
 }
 
 // A ToolResult answers a ToolCall.
 type ToolResult struct {
 	ID    string `json:"id"` // of the call
 	Text  string `json:"text"`
-	Error bool   `json:"error,omitempty"` // the call was not carried out as the model wanted it
+	Error bool   `json:"error,omitempty"` // the call was not carried out as the model wanted
 }
 
 // A ToolChoice says whether a model may, must or must not call tools.
 type ToolChoice string
 
-// The choices. A vendor that has no such option is asked without it: the conversation
-// answers what the model does all the same.
+// The choices. A vendor that has no such option is asked without it; the conversation responds to whatever the model does.
 const (
-	MayCall  ToolChoice = ""         // as the model likes
+	MayCall  ToolChoice = ""         // as the model chooses
 	MustCall ToolChoice = "required" // at least one call
-	NoCall   ToolChoice = "none"     // none: the tools are there for what was said before
+	NoCall   ToolChoice = "none"     // none: the tools are there because of earlier messages
 )
 
-// A State is what a vendor wants to have back with an answer of its model, such as
-// signed thoughts. Nobody else reads it. A vendor leaves out what is not its own, or was
-// made for a model that cannot read it, so that a conversation goes on with another.
+// A State is data that a vendor wants returned with its model's answer, such as signed thoughts. Only that vendor reads it. A
+// vendor omits a State that is not its own, or was made for a model that cannot read it, so that a conversation can continue with
+// another.
 type State struct {
 	Vendor string `json:"vendor"`
 	Model  string `json:"model"` // as asked
 	Data   []byte `json:"data"`
 }
 
-// toolName is what all vendors take for a name. Source: the strictest of OpenAI's
-// function names (at most 64) and Gemini's FunctionDeclaration (no digit or dash first).
+// toolName matches the names that all vendors accept. Source: the strictest of OpenAI's function names (at most 64) and Gemini's
+// FunctionDeclaration (no digit or dash first).
 var toolName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// CheckTurns returns why r is no conversation that a vendor takes, nil when it is: its
-// tools are well made, the user speaks last, each call of the model is answered once in
-// the message behind it, and nothing else is.
+// CheckTurns returns why r is not a conversation that a vendor accepts, or nil if it is: its tools are well formed, the user speaks
+// last, each call of the model is answered once in the message after it, and nothing else is answered.
 func (r Request) CheckTurns() error {
 	if err := checkTools(r); err != nil {
 		return err
 	}
-	// A vendor would answer to a model's own last words by going on with them.
+	// A vendor would respond to a model's own last words by continuing them.
 	if n := len(r.Messages); n == 0 || r.Messages[n-1].Role != User {
 		return errors.New("the last message is not the user's")
 	}
@@ -132,7 +129,7 @@ func checkTools(r Request) error {
 	return nil
 }
 
-// checkSchema refuses what is no JSON schema of an object.
+// checkSchema refuses anything but the JSON schema of an object.
 func checkSchema(schema json.RawMessage) error {
 	var head struct {
 		Type string `json:"type"`
@@ -176,7 +173,7 @@ func (a Answer) Texts() []string {
 	return texts
 }
 
-// Message is the answer as a message of the conversation that goes on from it.
+// Message returns the answer as a message, for a conversation that continues from it.
 func (a Answer) Message() Message {
 	return Message{Role: Assistant, Text: a.Text, Calls: a.Calls, State: a.State}
 }

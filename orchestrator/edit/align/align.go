@@ -1,28 +1,25 @@
-// Package align pairs the equal elements of two sequences in order, as a diff
-// does: lines of a block with those that replace them, versions of a file,
-// words of two lines.
+// Package align pairs the equal elements of two sequences in order, as a diff does: the lines of a block with those that replace
+// them, versions of a file, or the words of two lines.
 //
-// It owns the bound on that work: bodies of any size end in time, the long
-// ones with fewer pairs. It never pairs elements that are not equal.
+// It owns the bound on that work: bodies of any size finish in bounded time, long ones with fewer pairs. It never pairs elements
+// that are not equal.
 package align
 
-// maxCells bounds the table of the exact alignment; longer middles are
-// aligned by the lines that occur once on either side.
+// maxCells bounds the table of the exact alignment. Longer middles are aligned by the lines that occur once on either side.
 const maxCells = 1 << 18
 
-// Lines returns for each line of b the line of a that it repeats, or -1: an
-// ordered pairing of equal lines, as a diff would have it.
+// Lines returns, for each line of b, the index of the line of a that it repeats, or -1. This is an ordered pairing of equal lines,
+// as in a diff.
 //
-// The pairing decides what a block changes: lines that are paired keep the
-// file's own bytes, all others are written as REPLACE has them. Any pairing
-// is correct in that sense; a long one makes for a small change.
+// The pairing decides what a block changes: paired lines keep the file's own bytes, and all others are written as REPLACE has them.
+// Any pairing is correct in that sense; a longer one makes for a smaller change.
 func Lines(a, b []string) []int {
 	al := aligner{out: unpaired(len(b)), left: maxPivots * (len(a) + len(b))}
 	al.between(a, b, 0, 0)
 	return al.out
 }
 
-// unpaired returns n times -1.
+// unpaired returns n elements of -1.
 func unpaired(n int) []int {
 	out := make([]int, n)
 	for j := range out {
@@ -31,21 +28,20 @@ func unpaired(n int) []int {
 	return out
 }
 
-// maxPivots is how often each line may be looked at for a line to halve the
-// bodies at. Halving takes some twenty looks at most; bodies whose halves are
-// very unequal would take as many as they have lines.
+// maxPivots is how often each line may be examined in the search for lines at which to halve the bodies. Halving takes
+// about twenty looks at most; bodies with very unequal halves would take as many as they have lines.
 const maxPivots = 64
 
 // An aligner fills in a pairing.
 type aligner struct {
 	out  []int
-	left int // lines that may still be looked at for pivots
+	left int // line visits left in the search for pivots
 }
 
-// between aligns a and b, which begin at line i0 and j0 of the whole.
+// between aligns a and b, which begin at lines i0 and j0 of the whole.
 //
-// Equal lines at both ends are paired first: nearly all blocks change a few
-// lines in the middle of some context, and then nothing else is left to do.
+// It pairs equal lines at both ends first: nearly all blocks change a few lines in the middle of some context, and then nothing
+// else is left to do.
 func (al *aligner) between(a, b []string, i0, j0 int) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		al.out[j0] = i0
@@ -67,34 +63,30 @@ func (al *aligner) between(a, b []string, i0, j0 int) {
 		return
 	}
 	if al.left -= len(a) + len(b); al.left < 0 {
-		return // all of it counts as changed, which is safe
+		return // everything counts as changed, which is safe
 	}
 	i, j, ok := pivot(a, b)
 	if !ok {
-		return // the same
+		return // likewise
 	}
 	al.between(a[:i], b[:j], i0, j0)
 	al.between(a[i:], b[j:], i0+i, j0+j)
 }
 
-// Heaviest is Lines for pairs of which some count for more: weight returns
-// what a pair of this element counts, 1 or more, and the sum is the greatest
-// that there is. Of equal elements the later ones are paired.
+// Heaviest is like Lines for pairs that differ in weight: weight returns the weight of a pair of this element, 1 or more, and the
+// sum is the greatest possible. Of equal elements the later ones are paired.
 //
-// The table has a cell for each element of a and each of b: the caller bounds
-// them.
+// The table has a cell for each element of a and each of b, so the caller must bound both.
 func Heaviest(a, b []string, weight func(string) int) []int { return pairs(a, b, weight, true) }
 
-// one is the weight of elements that all count alike.
+// one is the weight of elements that all count equally.
 func one(string) int { return 1 }
 
-// pairs finds a pairing of greatest weight by dynamic programming; late says
-// which of several that are as heavy.
+// pairs finds a pairing of greatest weight by dynamic programming; late chooses among pairings of equal weight.
 //
-// t[i*w+j] is the weight of the best pairing of a[i:] and b[j:], filled from
-// the end so that the walk afterwards runs forwards. To pair equal elements as
-// soon as they meet loses nothing, since all pairs of one element weigh the
-// same; a late pairing leaves out what it can first.
+// t[i*w+j] is the weight of the best pairing of a[i:] and b[j:]. The table is filled from the end so that the walk afterwards runs
+// forwards. Pairing equal elements as soon as they meet loses nothing, since all pairs of one element weigh the same. A late
+// pairing first skips whatever it can.
 func pairs(a, b []string, weight func(string) int, late bool) []int {
 	w := len(b) + 1
 	t := make([]int32, (len(a)+1)*w)
@@ -124,13 +116,11 @@ func pairs(a, b []string, weight func(string) int, late bool) []int {
 	return out
 }
 
-// pivot returns a line that occurs once in a and once in b, the one nearest
-// to the middle of b, so that each step about halves what is left.
+// pivot returns a line that occurs once in a and once in b, the one nearest to the middle of b, so that each step roughly halves
+// the rest.
 //
-// The idea is that of patience diff: a line that is unique on both sides is
-// the same line, whatever moved around it. A body of many thousand lines
-// without a single such line is not a sensible edit, and its lines then
-// simply count as changed.
+// The idea comes from patience diff: a line that is unique on both sides is the same line, whatever moved around it. A body of many
+// thousand lines without such a line is not a sensible edit, and its lines simply count as changed.
 func pivot(a, b []string) (i, j int, ok bool) {
 	type seen struct{ inA, inB, i int32 }
 	all := make(map[string]seen, len(a))

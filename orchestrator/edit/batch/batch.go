@@ -1,6 +1,5 @@
-// Package batch is the protocol of `agent edit --batch`: a line of JSON with a file and what is
-// to change in it, answered by a line of JSON with the file as it is then, or why it is not
-// changed. It is pure, and an error in a line is an answer.
+// Package batch implements the protocol of `agent edit --batch`. It answers a line of JSON that holds a file and its changes with a
+// line of JSON that holds the resulting file, or the reason why it is unchanged. It is pure, and an error in a line is an answer.
 package batch
 
 import (
@@ -18,21 +17,21 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// Answer appends the answer to line, one line of JSON, to dst and returns that.
+// Answer appends the answer to line, one line of JSON, to dst and returns the result.
 func Answer(dst, line []byte) []byte { return read(line).append(dst) }
 
-// Refuse appends the answer to a line that was not read, and why, to dst and returns that.
+// Refuse appends the answer to a line that was not read, with the reason, to dst and returns the result.
 func Refuse(dst []byte, why string) []byte {
 	return answer{err: why, kind: "parse"}.append(dst)
 }
 
-// A question is one line of a batch. Of Blocks and Response one is given.
+// A question is one line of a batch. Exactly one of Blocks and Response is given.
 type question struct {
-	// ID is whatever the asker knows the line by.
+	// ID is the asker's identification of the line.
 	ID json.RawMessage `json:"id"`
-	// Path tells the language, and is the file that a response is for.
+	// Path determines the language, and is the file that a response is for.
 	Path text `json:"path"`
-	// Before is the content; nil means that there is no such file yet.
+	// Before is the content; nil means that the file does not exist yet.
 	Before *text `json:"before"`
 	// Blocks are pairs of SEARCH and REPLACE.
 	Blocks [][]text `json:"blocks"`
@@ -40,35 +39,33 @@ type question struct {
 	Response *text `json:"response"`
 }
 
-// An answer is one line that a batch gives back.
+// An answer is one line that a batch returns.
 type answer struct {
-	id       json.RawMessage // as it came, null when the line had none
+	id       json.RawMessage // as received, null if the line had none
 	after    []byte
 	strategy match.Strategy // the loosest of all blocks
-	err      string         // "" when the blocks were applied
-	kind     string         // as edit.Problem, of the first problem
+	err      string         // "" if the blocks were applied
+	kind     string         // as in problem.Problem, from the first problem
 	took     time.Duration  // of matching, applying and guarding
 }
 
-// read answers one line, whatever is in it.
+// read answers one line, whatever it contains.
 //
-// What is wrong with the line is an answer of kind "parse", with the id when it
-// could be read: an asker with a thousand lines behind this one loses only it.
+// A fault of the line is an answer of kind "parse", with the id if it could be read: an asker with a thousand more lines loses only
+// this one.
 func read(line []byte) answer {
 	var q question
 	wrong := func(format string, args ...any) answer {
 		return answer{id: q.ID, err: fmt.Sprintf(format, args...), kind: "parse"}
 	}
-	// Package json would put U+FFFD for what is not UTF-8, and the answer
-	// would be another file's.
+	// Package json would replace bytes that are not UTF-8 with U+FFFD, and the answer would be for another file.
 	if !utf8.Valid(line) {
 		return wrong("the line is not UTF-8")
 	}
 	if err := json.Unmarshal(line, &q); err != nil {
 		return wrong("the line is not what a batch reads: %v", err)
 	}
-	// Each of these is somebody's mistake that would otherwise look like a
-	// patch that does not apply.
+	// Each of these is a mistake of the asker that would otherwise look like a patch that does not apply.
 	switch {
 	case (q.Blocks == nil) == (q.Response == nil):
 		return wrong("the line must have blocks or response, and not both")
@@ -85,14 +82,13 @@ func read(line []byte) answer {
 	return q.apply(blocks)
 }
 
-// apply makes the change and measures what that takes, and nothing else.
-// The time is that of the engine alone, so that it can be compared with other
-// engines: neither JSON nor the pipe is in it.
+// apply makes the change and measures only the time for that. The time covers the engine alone, so that it can be compared with
+// other engines: it excludes JSON and the pipe.
 func (q question) apply(blocks []edit.Block) answer {
 	a := answer{id: q.ID}
-	// Everything that is to be converted is, before the clock starts.
+	// Every conversion happens before the clock starts.
 	file := onlyFile{path: string(q.Path), before: q.Before}
-	content, _ := file.Read(file.path) // absent is empty for blocks
+	content, _ := file.Read(file.path) // an absent file is empty for blocks
 	var applied []edit.Applied
 	var err error
 	started := time.Now()
@@ -102,8 +98,7 @@ func (q question) apply(blocks []edit.Block) answer {
 		a.after, applied, err = edit.ApplyBlocks(file.path, content, blocks)
 	}
 	a.took = time.Since(started)
-	// The text holds every problem, for a model; the kind is that of the
-	// first, for counting.
+	// The text holds every problem, for a model; the kind is that of the first, for counting.
 	if err != nil {
 		a.err, a.kind = err.Error(), "refused"
 		var refusal *problem.Refusal
@@ -121,8 +116,7 @@ func (q question) apply(blocks []edit.Block) answer {
 // {"id":1,"ok":true,"after":"x = 2\n","strategy":"exact","us":9} is an answer,
 // {"id":1,"ok":false,"err":"…","kind":"not_found","us":9} a refusal.
 func (a answer) append(b []byte) []byte {
-	// By hand: package json would read through every quoted file once more
-	// to see that it is well formed.
+	// The JSON is built by hand: package json would scan every quoted file once more to check that it is well formed.
 	b = append(b, `{"id":`...)
 	if a.id == nil {
 		b = append(b, "null"...)
@@ -166,14 +160,13 @@ func (f onlyFile) Read(path string) ([]byte, error) {
 	return *f.before, nil
 }
 
-// Executable is false: a batch has no modes.
+// Executable returns false: a batch has no modes.
 func (f onlyFile) Executable(string) bool { return false }
 
-// edit applies a response that may change this file's content and nothing
-// else, since there is no other place for what else it does.
+// edit applies a response that may change only this file's content, since an answer has no place for any other change.
 //
-// A response that renames or removes the file, or touches another, may be sound
-// all the same; it is an error of its own, since an answer cannot carry it.
+// A response that renames or removes the file, or touches another, may still be sound. It gets its own error, since an answer
+// cannot carry it.
 func (f onlyFile) edit(response []byte) ([]byte, []edit.Applied, error) {
 	cs, applied, err := edit.Apply(f, response, f.path)
 	if err != nil {

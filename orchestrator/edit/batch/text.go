@@ -7,15 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// A text is a string of a JSON stream that comes back as it came. Files are
-// bytes, and some are not UTF-8: programs then write each odd byte as the
-// escape of half a surrogate pair, as Python does. Package encoding/json
-// reads those as U+FFFD, and the file that is made of the answer would have
-// lost them. In a text such a half is kept as the three bytes that UTF-8
-// would have for it, which no valid text holds.
+// A text is a string of a JSON stream that is returned exactly as it was received. Files are bytes, and some are not UTF-8:
+// programs then write each invalid byte as the escape of half a surrogate pair, as Python does. Package encoding/json reads those
+// as U+FFFD, and a file made from the answer would have lost them. A text keeps such a half as the three bytes that UTF-8 would
+// have for it, which no valid text holds.
 type text []byte
 
-// errNoText is what a value that must be a string gives when it is none.
+// errNoText is the error for a value that must be a string and is not.
 var errNoText = errors.New("a string is wanted")
 
 // UnmarshalJSON reads a value that package json found to be well formed.
@@ -27,14 +25,12 @@ func (t *text) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
-// unquote undoes the escapes of a JSON string without its quotes. The
-// string is well formed.
+// unquote undoes the escapes of a well-formed JSON string without its quotes.
 func unquote(s []byte) []byte {
-	// No escape is shorter than what it stands for, so this is room enough.
+	// No escape is shorter than the text it stands for, so this is enough room.
 	out := make([]byte, 0, len(s))
 	for {
-		// What stands between two escapes is copied in one go: most of a
-		// file is.
+		// The text between two escapes is copied at once: that is most of a file.
 		i := bytes.IndexByte(s, '\\')
 		if i < 0 {
 			return append(out, s...)
@@ -47,13 +43,13 @@ func unquote(s []byte) []byte {
 		}
 		r := hexRune(s[i+2:])
 		s = s[i+6:]
-		// Two halves that belong together are one character.
+		// Two halves that belong together form one character.
 		if utf16.IsSurrogate(r) && len(s) >= 6 && s[0] == '\\' && s[1] == 'u' {
 			if pair := utf16.DecodeRune(r, hexRune(s[2:])); pair != utf8.RuneError {
 				r, s = pair, s[6:]
 			}
 		}
-		// By the formula of three bytes, which package utf8 refuses here.
+		// Uses the formula for three bytes, which package utf8 refuses to apply here.
 		if utf16.IsSurrogate(r) {
 			out = append(out, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
 		} else {
@@ -62,7 +58,7 @@ func unquote(s []byte) []byte {
 	}
 }
 
-// plainEscape is what a backslash and c stand for, c not being u.
+// plainEscape returns the byte that a backslash and c stand for, where c is not u.
 func plainEscape(c byte) byte {
 	switch c {
 	case 'n':
@@ -81,7 +77,7 @@ func plainEscape(c byte) byte {
 
 // hexRune reads the four digits of an escape.
 func hexRune(s []byte) (r rune) {
-	// Either case is allowed; that they are digits is known.
+	// Either case is allowed; package json has checked that they are digits.
 	for _, c := range s[:4] {
 		switch {
 		case c >= 'a':
@@ -96,21 +92,19 @@ func hexRune(s []byte) (r rune) {
 	return r
 }
 
-// appendQuoted appends s to dst as a JSON string, the reverse of unquote.
-// Only what must be escaped is.
-// Package json would also escape <, > and &, and refuse to write the halves of
-// characters that a text keeps.
+// appendQuoted appends s to dst as a JSON string, the reverse of unquote. It escapes only what must be escaped. Package json would
+// also escape <, > and &, and refuse to write the surrogate halves that a text keeps.
 func appendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
-	from := 0 // what stands before i and is not copied yet needs no escape
+	from := 0 // the text from here to i is not copied yet and needs no escape
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
 			i++
 			continue
 		}
-		// A character beyond ASCII is written as it is, unless it is none.
+		// A valid character beyond ASCII is written unchanged.
 		n, code := 1, rune(c)
 		if c >= utf8.RuneSelf {
 			if code, n = decode(s[i:min(len(s), i+utf8.UTFMax)]); code == 0 {
@@ -119,7 +113,7 @@ func appendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 			}
 		}
 		dst = append(dst, s[from:i]...)
-		// The escapes that texts are full of are the short ones.
+		// Most escapes in texts are the short ones.
 		switch c {
 		case '"', '\\':
 			dst = append(dst, '\\', c)
@@ -138,12 +132,10 @@ func appendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
-// decode looks at the character at the start of s, which is not ASCII: n is
-// its length, and code is 0 when it can stand in JSON as it is. It is the
-// half of a surrogate pair that unquote kept, else U+FFFD for a byte that
-// is no text at all.
+// decode examines the character at the start of s, which is not ASCII. n is its length, and code is 0 if it can appear in JSON
+// unchanged. Otherwise code is the half of a surrogate pair that unquote kept, or U+FFFD for an invalid byte.
 func decode[T ~string | ~[]byte](s T) (code rune, n int) {
-	// A copy, since a type parameter cannot be given to package utf8.
+	// A copy, since a value of a type parameter cannot be passed to package utf8.
 	var b [utf8.UTFMax]byte
 	head := b[:copy(b[:], s)]
 	if r, n := utf8.DecodeRune(head); r != utf8.RuneError || n > 1 {

@@ -7,10 +7,9 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// anchorOf looks for lines without blank ones around them. Each strategy asks
-// of the same lines, so the last answer is kept.
-// The question is told by the address of the lines: to compare their text
-// would cost what the answer saves.
+// anchorOf returns the anchor of core, lines without blank ones around them. The strategies ask about the same lines one after the
+// other, so it keeps the last answer. It identifies the question by the address of the lines: comparing their text would cost what
+// the answer saves.
 func (d *Document) anchorOf(core []string) *anchor {
 	q := &d.seen
 	if q.first != &core[0] || q.n != len(core) {
@@ -25,16 +24,15 @@ func (d *Document) anchorOf(core []string) *anchor {
 	return q
 }
 
-// suits reports whether the anchor is complete for views of kind k: the
-// loose ones see lines that are written with other characters too.
+// suits reports whether the anchor is complete for views of kind k: the loose views also see lines that are written with other
+// characters.
 func (q *anchor) suits(d *Document, k ViewKind) bool {
 	return q.known && (k < Loose || q.plain && d.script() != scriptForms)
 }
 
-// look sets where the longest line stands; it gives up when that is in many places.
+// look finds where the longest line occurs; it gives up if that is in many places.
 //
-// A line that holds the text among other text is left at its end, since it
-// cannot be the line itself.
+// It skips a line that holds the text among other text, since that cannot be the line itself.
 func (q *anchor) look(d *Document, core []string) {
 	key := ""
 	for i, s := range core {
@@ -59,9 +57,8 @@ func (q *anchor) look(d *Document, core []string) {
 	}
 }
 
-// nowhere reports whether s is certainly nowhere, however its space and
-// blank lines are taken: so it is for most blocks that are refused, and it
-// spares them the numbering of the file.
+// nowhere reports whether s is certainly nowhere, whatever its space and blank lines. That holds for most refused blocks, and saves
+// numbering the file for them.
 func (d *Document) nowhere(s []string) bool {
 	lo, hi := lex.Outer(s)
 	if lo == hi {
@@ -72,17 +69,16 @@ func (d *Document) nowhere(s []string) bool {
 	return q.suits(d, LooseFilled) && !slices.ContainsFunc(q.at, around)
 }
 
-// surrounded reports whether the lines around line i of core are in this
-// order around line at of the file, which equals it, blank lines aside.
+// surrounded reports whether the lines around line i of core occur in this order around line at of the file, which equals line i,
+// ignoring blank lines.
 func (d *Document) surrounded(core []string, i, at int) bool {
 	key := func(j int) string { return Loose.Key(core[j]) }
 	return d.around(len(core), i, at, key, lex.Blank, func(line, key string) bool { return line == key })
 }
 
-// around reports whether the keys of n lines around line i are those of the lines
-// around line at of the file, in this order. It walks both ways, and skips empty
-// keys and lines of the file that skip accepts; same compares a line without
-// the space around it.
+// around reports whether the keys of the n lines around line i match the lines around line at of the file, in this order. It walks
+// both ways, and skips empty keys and the lines of the file that skip accepts. same compares a line, without the space around it,
+// with a key.
 func (d *Document) around(n, i, at int, key func(int) string, skip func(string) bool, same func(line, key string) bool) bool {
 	for _, step := range []int{-1, 1} {
 		l := at + step
@@ -104,17 +100,14 @@ func (d *Document) around(n, i, at int, key func(int) string, skip func(string) 
 	return true
 }
 
-// maxReads bounds how often the file is read through for the lines of one
-// block: for a longer block a scan is cheaper.
+// maxReads bounds how often the file is read through for the lines of one block: for a longer block a scan is cheaper.
 const maxReads = 8
 
-// codeAbsent reports whether s is certainly nowhere even without comments:
-// the code of some line is not in the file at all, or nowhere among that of the
-// others. To look for it costs far less than to scan the file for its comments.
+// codeAbsent reports whether s is certainly nowhere even without comments: the code of some line is not in the file at all, or
+// nowhere next to that of the others. Searching for it costs far less than scanning the file for comments.
 //
-// The code of a line is where the line begins, whatever a scan makes of the
-// rest. Only a comment of several lines could hide a line between two others,
-// so that a file that may have one is not asked further.
+// The code of a line is the beginning of the line, whatever a scan makes of the rest. Only a comment of several lines could hide a
+// line between two others, so codeAbsent reports false for a file that may have one.
 func (d *Document) codeAbsent(s []string) bool {
 	if d.PreferIndex || d.script() == scriptForms {
 		return false
@@ -151,16 +144,15 @@ func (d *Document) codeAbsent(s []string) bool {
 	return false
 }
 
-// codeAround reports whether the lines around line at of the file begin with
-// those around line i of code, in this order, blank lines and comments aside.
+// codeAround reports whether the lines around line at of the file begin with those around line i of code, in this order, ignoring
+// blank lines and comments.
 func (d *Document) codeAround(code []string, i, at int) bool {
 	skip := func(s string) bool { return lex.Blank(s) || d.Lang.Comment(s) }
 	return d.around(len(code), i, at, func(j int) string { return code[j] }, skip, strings.HasPrefix)
 }
 
-// CodeOnce reports whether s certainly is at one place at most, comments
-// set aside: its longest line of code is in the file only once. That one place
-// was found needs no scan of the file for another then.
+// CodeOnce reports whether s certainly occurs at most once, ignoring comments: its longest line of code is in the file only once. A
+// place that was found then needs no scan of the file for a second one.
 func (d *Document) CodeOnce(s []string) bool {
 	if d.script() == scriptForms {
 		return false
@@ -175,9 +167,8 @@ func (d *Document) CodeOnce(s []string) bool {
 	return longest != "" && i >= 0 && d.Index(i+1, longest) < 0
 }
 
-// LacksLongestLine reports whether a file of ASCII does not hold the longest line of s,
-// be it a comment: then s is about another text, and what is left of it
-// without comments says nothing.
+// LacksLongestLine reports whether an ASCII file does not hold the longest line of s, even if that is a comment. Then s is about
+// another text, and what remains of it without comments proves nothing.
 func (d *Document) LacksLongestLine(s []string) bool {
 	longest := ""
 	for _, l := range s {
@@ -188,8 +179,7 @@ func (d *Document) LacksLongestLine(s []string) bool {
 	return d.script() == scriptASCII && !d.contains(Loose.Key(longest))
 }
 
-// HasLine reports whether the file has the line s, which is not blank, the
-// space around it and Unicode punctuation aside.
+// HasLine reports whether the file has the line s, which is not blank, ignoring the space around it and Unicode punctuation.
 func (d *Document) HasLine(s string) bool {
 	key := Loose.Key(s)
 	if !d.Unindexed && (d.PreferIndex || d.script() == scriptForms) {

@@ -6,8 +6,8 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// Scanned returns the file as its language cuts it, at the first call: only
-// blocks that no stricter strategy finds need it.
+// Scanned returns the file as its language divides it. The first call scans the file: only blocks that no stricter strategy finds
+// need that.
 func (d *Document) Scanned() *lex.Scanned {
 	if d.parts == nil {
 		lines := make([]string, d.Len())
@@ -29,8 +29,7 @@ func (d *Document) Outside(i int) bool {
 	return w[i] == lex.InCode && w[i+1] == lex.InCode
 }
 
-// IsComment reports whether line i of the file is a comment and nothing else.
-// In a file that is not indexed what looks like one is taken for it.
+// IsComment reports whether line i of the file is a comment and nothing else. In a file without an index it judges the line alone.
 func (d *Document) IsComment(i int) bool {
 	if d.Unindexed {
 		return d.Lang.Comment(d.Line(i))
@@ -41,7 +40,7 @@ func (d *Document) IsComment(i int) bool {
 // TrailingComment returns the comment that follows the code of line i, with the space before it, or "".
 func (d *Document) TrailingComment(i int) string {
 	if !d.Lang.Marks(d.Line(i)) {
-		return "" // spares the file its scan
+		return "" // saves scanning the file
 	}
 	code, s := strings.TrimRight(d.CodeLines()[i], " \t"), d.Line(i)
 	if code == "" || lex.Blank(s[len(code):]) {

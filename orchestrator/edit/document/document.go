@@ -1,10 +1,8 @@
-// Package document holds the text of one file cut into lines, and answers where
-// lines are in it.
+// Package document holds the text of one file as lines, and finds where given lines occur in it.
 //
-// It owns the ways in which lines are compared, called views, from the line to
-// the letter to its code alone; the indexes that make this cheap, each built when
-// first asked for; and the bound on what one response may have compared. It knows
-// no block and decides nothing: several places are several places.
+// It owns the ways in which lines are compared, called views, which range from the exact line to its code alone; the indexes that
+// make this cheap, each built when first needed; and the bound on the comparisons for one response. It knows nothing of blocks and
+// decides nothing: if there are several places, it returns several.
 package document
 
 import (
@@ -17,49 +15,45 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Document is the text of one file, cut into lines without copying them.
-// It is built once a file; what the strategies look up is built when first asked for.
+// A Document is the text of one file, divided into lines without copying them. It is built once per file; the structures that the
+// strategies use for lookups are built when first needed.
 //
-// Lines are numbered from 0 here, and from 1 wherever a person or a model
-// sees a number. Line i is text[off[i]:off[i+1]], its end included, so that
-// cutting a file costs four bytes a line, and copying an untouched part is
-// one slice.
+// Lines are numbered from 0 here, and from 1 wherever a person or a model sees a number. Line i is Text[Off[i]:Off[i+1]], including
+// its end. Dividing a file thus costs four bytes per line, and copying an untouched part is one slice.
 //
-// Three things can be looked up, each dearer than the one before and asked
-// only of what the one before left open: a substring of the text, which needs
-// no preparation; a line by its number in a view; a run of tokens.
+// Three things can be looked up. Each costs more than the one before and is used only for what the one before left open: a
+// substring of the text, which needs no preparation; a line by its number in a view; a run of tokens.
 type Document struct {
 	Path        string
 	Text        string // without the byte order mark
 	Mark        string // the byte order mark, or ""
-	Sep         byte   // what ends a line: '\n', or '\r' when the file has no '\n' at all
+	Sep         byte   // the byte that ends a line: '\n', or '\r' if the file has no '\n' at all
 	Off         []int32
-	EOL         string // the most frequent line end, for lines that are added
+	EOL         string // the most frequent line end, for added lines
 	Lang        *lex.Language
-	body        string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
+	body        string // "\n" + the lines, each ended by "\n": the text that Exact searches; "" until needed
 	PreferIndex bool   // many blocks: one index of all lines is cheaper than a search for each
-	Work        *Work  // what may still be compared; nil for a text that no block is looked for in
-	Unindexed   bool   // too many short lines for any index, or one too long: only what a search of the text finds is found
-	LongLine    bool   // that is why
-	seen        anchor // the last block that was looked for
-	Explained   int    // problems that were explained
-	lookups     int    // blocks that were looked for: one of many pieces is as many
+	Work        *Work  // the comparisons that are left; nil for a text in which no block is looked up
+	Unindexed   bool   // too many short lines for any index, or one too long: only a search of the text finds anything
+	LongLine    bool   // a line that is too long is the reason for Unindexed
+	seen        anchor // the anchor of the last block that was looked up
+	Explained   int    // number of problems that were explained
+	lookups     int    // number of blocks that were looked up: a block of many pieces counts once per piece
 
-	frequency *byteFrequency // which bytes it has rarely; nil until a text is looked for
+	frequency *byteFrequency // which bytes are rare in the file; nil until the first search of the text
 	written   script
-	indentBy  byte           // the answer of IndentChar; 0 not known
+	indentBy  byte           // the result of IndentChar; 0 if not known yet
 	steps     map[byte][]int // the widths of a level, by the character of the indentation
 	views     [viewKinds]*view
 	Words     *WordView
 	parts     *lex.Scanned
 }
 
-// New cuts text into lines. A file whose only line ends are lone
-// carriage returns is cut at those; anywhere else a lone one is content.
+// New divides text into lines. A file whose only line ends are lone carriage returns is divided at those; in any other file a lone
+// one is content.
 //
-// The text is never decoded: bytes that are not UTF-8 are compared and
-// copied like all others. A "\r" before a "\n" is part of the line's end; a
-// "\r" elsewhere is part of the line.
+// It never decodes the text: bytes that are not UTF-8 are compared and copied like all others. A "\r" before a "\n" is part of the
+// line end; a "\r" elsewhere is part of the line.
 func New(path string, text []byte) *Document {
 	d := &Document{Path: path, Sep: '\n', Lang: lex.LanguageOf(path)}
 	if rest, ok := bytes.CutPrefix(text, []byte(lex.BOM)); ok {
@@ -88,12 +82,11 @@ func New(path string, text []byte) *Document {
 	return d
 }
 
-// maxLine bounds the bytes of a line that is compared otherwise than to the
-// letter: each way to compare takes a line as one, and makes a copy or a list of
-// tokens of it. Only generated files have such lines.
+// maxLine bounds the bytes of a line that is compared in any way other than exactly: each such comparison takes the line as a
+// whole, and makes a copy or a token list of it. Only generated files have longer lines.
 const maxLine = 1 << 17
 
-// longest returns the length of the longest line, its end included.
+// longest returns the length of the longest line, including its end.
 func (d *Document) longest() int {
 	n := 0
 	for i := range d.Len() {
@@ -102,13 +95,13 @@ func (d *Document) longest() int {
 	return n
 }
 
-// FreeIndexes gives up what can be made again from the text, so that another document
-// has room; cut makes the lines again, and the rest comes when it is asked for.
+// FreeIndexes drops everything that can be rebuilt from the text, to make room for another document. Cut rebuilds the lines; the
+// rest is rebuilt when needed.
 func (d *Document) FreeIndexes() {
 	d.Off, d.views, d.Words, d.parts, d.seen = nil, [viewKinds]*view{}, nil, nil, anchor{}
 }
 
-// Cut fills in where the lines begin, unless it is known.
+// Cut computes where the lines begin, unless that is known.
 func (d *Document) Cut() {
 	if d.Off != nil {
 		return
@@ -124,8 +117,8 @@ func (d *Document) Cut() {
 	}
 }
 
-// dominantEnd returns the line end that most lines have, "\n" for none;
-// returns tells whether the file has any carriage return.
+// dominantEnd returns the line end of most lines, or "\n" if there are none; returns tells whether the file has any carriage
+// return.
 func (d *Document) dominantEnd(returns bool) string {
 	if d.Sep == '\r' {
 		return "\r"
@@ -157,7 +150,7 @@ func (d *Document) Line(i int) string {
 	return s[:len(s)-len(d.End(i))]
 }
 
-// End returns what ends line i: "" for a last line without a newline.
+// End returns the end of line i: "" for a last line without a newline.
 func (d *Document) End(i int) string {
 	s := d.Raw(i)
 	switch {
@@ -169,17 +162,16 @@ func (d *Document) End(i int) string {
 	return s[len(s)-1:]
 }
 
-// PlainEnds reports whether lines [lo, hi) end in "\n" alone, as those of a
-// response are taken to end; the last line of the file may have no end.
+// PlainEnds reports whether lines [lo, hi) end in "\n" alone, as the lines of a response are assumed to; the last line of the file
+// may have no end.
 func (d *Document) PlainEnds(lo, hi int) bool {
 	return d.Sep == '\n' && !strings.Contains(d.Text[d.Off[lo]:d.Off[hi]], "\r\n")
 }
 
-// EndNear returns the line end that a new line between lo and hi takes: that
-// of the first line replaced, else of the line before, else of the file.
+// EndNear returns the line end for a new line between lo and hi: that of the first replaced line, else of the line before, else of
+// the file.
 //
-// In a file of mixed ends the neighbours are the better guide: tools that
-// write both kinds write them in runs.
+// In a file of mixed line ends the neighbours are the better guide: tools that write both kinds write them in runs.
 func (d *Document) EndNear(lo, hi int) string {
 	for _, i := range []int{lo, lo - 1} {
 		if i >= 0 && i < d.Len() && (i < hi || i == lo-1) && d.End(i) != "" {
@@ -189,12 +181,11 @@ func (d *Document) EndNear(lo, hi int) string {
 	return d.EOL
 }
 
-// Plain returns the text as Exact searches it: every line ended by one "\n",
-// and one "\n" in front, so that a hit on whole lines needs no further check.
+// Plain returns the text as Exact searches it: every line ended by one "\n", and one "\n" in front, so that a match of whole lines
+// needs no further check.
 //
-// For a file without carriage returns that is the copy that New made;
-// only other files are rewritten. It is searched with the standard library's
-// substring search, which reads gigabytes a second.
+// For a file without carriage returns that is the copy that New made; only other files are rewritten. The standard library's
+// substring search, which reads gigabytes per second, searches it.
 func (d *Document) Plain() string {
 	if d.body != "" {
 		return d.body
@@ -213,35 +204,32 @@ func (d *Document) Plain() string {
 	return d.body
 }
 
-// An anchor is where a block may stand, told by one of its lines: the longest,
-// which is the likeliest to be missing from the file, and rarely is in it
-// twice.
+// An anchor is where a block may be, derived from one of its lines: the longest, which is the most likely to be missing from the
+// file and is rarely in it twice.
 //
-// It is how most blocks are settled without an index: one search for a
-// substring finds the few lines of the file that equal that one, and only
-// around them is anything compared. An index costs as much as many such
-// searches; it pays for many blocks, and it is needed where one text has
-// several forms or the line is frequent.
+// Anchors settle most blocks without an index: one substring search finds the few lines of the file that equal that line, and only
+// their surroundings are compared. An index costs as much as many such searches. It pays off for many blocks, and is needed if one
+// text has several forms or the line is frequent.
 type anchor struct {
-	first *string // where the block's lines are kept, and how many they are: the question
+	first *string // the address of the block's lines and their number: the question
 	n     int
 	known bool  // line and at are set, and at is complete
 	plain bool  // the line has one form only
-	line  int   // the line of the block that was looked for
-	at    []int // the lines of the file that equal it, space around it aside
+	line  int   // the line of the block that was looked up
+	at    []int // the lines of the file that equal it, ignoring the space around it
 }
 
-// A script is what characters a file is written in, as far as matching cares.
+// A script classifies the characters of a file, as far as matching needs it.
 type script int8
 
 const (
 	scriptUnread script = iota
 	scriptASCII
-	scriptPlain // others too, but none that the loose views take for another
+	scriptPlain // others too, but none that the loose views replace
 	scriptForms // one line may be written in several forms
 )
 
-// script returns the file's script, reading it at the first call only.
+// script returns the file's script. Only the first call reads the text.
 func (d *Document) script() script {
 	if d.written == scriptUnread {
 		switch {
@@ -256,7 +244,7 @@ func (d *Document) script() script {
 	return d.written
 }
 
-// Index returns where s is first in the text, from byte at on, or -1.
+// Index returns the first position of s in the text at or after byte at, or -1.
 func (d *Document) Index(at int, s string) int {
 	if s == "" {
 		return at
@@ -276,6 +264,5 @@ func (d *Document) Index(at int, s string) int {
 // contains reports whether s is anywhere in the text.
 func (d *Document) contains(s string) bool { return d.Index(0, s) >= 0 }
 
-// ManyBlocks is how many blocks a file takes before an index of its lines
-// is cheaper than reading it through for each.
+// ManyBlocks is the number of blocks for a file from which an index of its lines is cheaper than reading it through for each block.
 const ManyBlocks = 16

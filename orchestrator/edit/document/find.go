@@ -6,14 +6,12 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// Find returns up to limit places in the view at which s stands, and which
-// lines of s the view kept. A place is an index into ids; where the view keeps
-// every line that is a line of the file.
+// Find returns up to limit places in the view at which s occurs, and which lines of s the view kept. A place is an index into ids;
+// if the view keeps every line, that is a line of the file.
 //
-// The cheap answers come first. An anchor tells of most blocks where they are;
-// for the views that set lines aside it can only tell that they are nowhere.
-// Then the loose view serves the stricter ones: what matches by a strict view
-// matches by the loose one too, so that its few places need only be compared.
+// The cheap answers come first. For most blocks an anchor tells where they are; for the views that leave lines out it can only tell
+// that they are nowhere. Then the loose view serves the stricter ones: anything that matches by a strict view also matches by the
+// loose one, so only its few places need to be compared.
 func (v *view) Find(s []string, limit int) (places, kept []int) {
 	switch {
 	case v.numbers != nil:
@@ -37,7 +35,7 @@ func (v *view) Find(s []string, limit int) (places, kept []int) {
 			return w.seek(ids, limit, func(lo int) bool { return v.matchesAt(s, lo) }), kept
 		}
 		if w.seek(ids, 1, nil) == nil {
-			return nil, nil // looser is nothing, so stricter is nothing
+			return nil, nil // no loose match, so no strict one
 		}
 	}
 	ids, kept, ok := v.Numbers(s)
@@ -47,9 +45,8 @@ func (v *view) Find(s []string, limit int) (places, kept []int) {
 	return v.seek(ids, limit, nil), kept
 }
 
-// seek is search, counted. The place of a line that occurs once is known; for
-// the others of a rare one all of the file may be read, and lines without any
-// rare one are compared with all of it.
+// seek is search with its work counted. The place of a line that occurs once is known. For a rare line that occurs more often the
+// whole file may be read. Lines without any rare one are compared with the whole file.
 func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
 	switch n := v.count[ids[v.rarest(ids)]]; {
 	case n > Rare:
@@ -60,11 +57,9 @@ func (v *view) seek(ids []int32, limit int, ok func(lo int) bool) []int {
 	return v.search(ids, limit, ok)
 }
 
-// byAnchor returns up to limit lines of the file at which s stands, when the
-// file can be searched without numbers.
+// byAnchor returns up to limit lines of the file at which s occurs; ok is false if the file cannot be searched without numbers.
 //
-// s may have blank lines at its ends, which the anchor leaves out: they count
-// when the lines are compared.
+// s may have blank lines at its ends, which the anchor leaves out; they count when the lines are compared.
 func (v *view) byAnchor(s []string, limit int) (places []int, ok bool) {
 	lo, hi := lex.Outer(s)
 	if lo == hi {
@@ -93,7 +88,7 @@ func upTo(n int) []int {
 	return out
 }
 
-// matchesAt reports whether s is at line lo, which has as many lines after it.
+// matchesAt reports whether s occurs at line lo; the file must have enough lines from there on.
 func (v *view) matchesAt(s []string, lo int) bool {
 	for i, l := range s {
 		if v.keyOf(lo+i) != v.kind.Key(l) {
@@ -103,12 +98,10 @@ func (v *view) matchesAt(s []string, lo int) bool {
 	return true
 }
 
-// FindExact returns up to limit first lines at which the lines s stand, byte
-// for byte but for the line ends.
+// FindExact returns up to limit first lines at which the lines s occur, byte for byte except for the line ends.
 //
-// Each hit is a run of whole lines, since the needle begins and ends with a
-// newline. More than limit places need not be known: two are already too
-// many.
+// Each hit is a run of whole lines, since the needle begins and ends with a newline. More than limit places are not needed: two are
+// already too many.
 func (d *Document) FindExact(s []string, limit int) []int {
 	if len(s) == 0 {
 		return nil

@@ -2,16 +2,16 @@ package document
 
 import "strings"
 
-// sampled is how many bytes of a file are read to learn which are rarely there.
+// sampled is the number of bytes of a file that are read to learn which bytes are rare in it.
 const sampled = 1024
 
-// A byteFrequency tells how often each byte value is in a sample of a file.
+// A byteFrequency tells how often each byte value occurs in a sample of a file.
 //
-// It only says where a search is best begun, never what it finds, so that a
-// sample will do: a value that is not in it is in the file rarely or never.
+// It only decides where a search best begins, never what it finds, so a sample is enough: a value that is not in the sample is rare
+// or absent in the file.
 type byteFrequency [256]uint16
 
-// newByteFrequency samples the text evenly, all of it when it is short.
+// newByteFrequency samples the text evenly, or reads all of it if it is short.
 func newByteFrequency(text string) *byteFrequency {
 	r := &byteFrequency{}
 	step := 1 + len(text)/sampled
@@ -21,8 +21,7 @@ func newByteFrequency(text string) *byteFrequency {
 	return r
 }
 
-// least returns the index of the byte of s, which is not empty, that the file
-// has least often; of equals the first.
+// least returns the index of the byte of s, which is not empty, that is rarest in the file; among equals the first.
 func (r *byteFrequency) least(s string) int {
 	best := 0
 	for i := 1; i < len(s) && r[s[best]] > 0; i++ {
@@ -33,14 +32,12 @@ func (r *byteFrequency) least(s string) int {
 	return best
 }
 
-// index returns where s is first in the text of which r is the sample, from
-// byte at on, or -1. It counts what costs more than reading.
+// index returns the first position of s at or after byte at in the text that r samples, or -1. It counts only the work that costs
+// more than reading.
 //
-// The standard library's search stops at each byte that is the first of s, and
-// that is mostly a common letter. This one stops at the byte of s that the file
-// has least often, which takes less than half the time for the long names and lines
-// that are looked for here. Where it stops too often after all, the standard
-// library takes over: no text costs more than a constant factor.
+// The standard library's search stops at each byte that equals the first byte of s, which is usually a common letter. This one
+// stops at the byte of s that is rarest in the file, which takes less than half the time for the long names and lines in question
+// here. If it still stops too often, the standard library takes over: no text costs more than a constant factor.
 func (r *byteFrequency) index(text string, at int, s string, work *Work) int {
 	k := r.least(s)
 	key, lo := s[k], at

@@ -6,11 +6,10 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// Indented reports whether some line of the file is indented by just x.
+// Indented reports whether some line of the file is indented by exactly x.
 //
-// It tells a file's own mixture of tabs and spaces, such as the space before
-// the asterisks of a comment, from one that the block would bring in. Lines
-// of space alone have no indentation.
+// It tells a file's own mixture of tabs and spaces, such as the space before the asterisks of a comment, from one that the block
+// would bring in. Lines that hold only space have no indentation.
 func (d *Document) Indented(x string) bool {
 	for at := 0; !d.Work.Spent(); {
 		i := strings.Index(d.Plain()[at:], "\n"+x)
@@ -26,7 +25,7 @@ func (d *Document) Indented(x string) bool {
 	return false
 }
 
-// Levels returns the same for the lines of the file, reading them once.
+// Levels returns the result of levels for the lines of the file, which it reads once.
 func (d *Document) Levels(c byte) []int {
 	if d.steps[c] == nil {
 		d.Work.Add(workDepth * d.Len())
@@ -42,8 +41,8 @@ func (d *Document) Levels(c byte) []int {
 	return d.steps[c]
 }
 
-// levels returns what the width of a level may be in lines: what all their
-// depths share, and by how much a line is mostly deeper than the one before.
+// levels returns candidates for the width of a level in lines: the greatest common divisor of all their depths, and the most
+// frequent increase in depth from one line to the next.
 func levels(lines []string, c byte) []int {
 	count, last, best := map[int]int{}, -1, 0
 	for _, s := range lines {
@@ -59,10 +58,9 @@ func levels(lines []string, c byte) []int {
 	return []int{LevelOf(lines, c), best}
 }
 
-// LevelOf returns the width of one level in lines: what all their indentations share.
+// LevelOf returns the width of one level in lines: the greatest common divisor of all their indentations.
 //
-// Two-space levels at depths 2, 4 and 8 share 2. It is only asked when no
-// matched line has an indentation that would tell.
+// Two-space levels at depths 2, 4 and 8 share 2. It is only needed if no matched line has an indentation that shows the width.
 func LevelOf(lines []string, c byte) int {
 	g := 0
 	for _, s := range lines {
@@ -73,7 +71,7 @@ func LevelOf(lines []string, c byte) int {
 	return g
 }
 
-// GCD returns the greatest common divisor, the other number when one is 0.
+// GCD returns the greatest common divisor, or the other number if one is 0.
 func GCD(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
@@ -81,8 +79,7 @@ func GCD(a, b int) int {
 	return a
 }
 
-// IndentChar returns the character that more lines of the file begin with,
-// ' ' when neither does.
+// IndentChar returns the character that more lines of the file begin with, tab or space; ' ' if neither prevails.
 func (d *Document) IndentChar() byte {
 	if d.indentBy == 0 {
 		d.indentBy = ' '

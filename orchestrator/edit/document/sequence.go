@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// A sequence is a text as numbers, those of its lines or of its tokens: equal
-// ones have equal numbers, so that searching it reads no text.
+// A sequence is a text as numbers, one for each of its lines or tokens: equal ones have equal numbers, so a search reads no text.
 type sequence struct {
 	numbers map[string]int32 // of each line or token
 	ids     []int32          // the text
 	first   []int32          // where each number occurs first
 	count   []int32          // how often each number occurs
-	bytes   string           // the text as bytes; "" until repeated asks for it
-	work    *Work            // what may still be compared
+	bytes   string           // the text as bytes; "" until repeated needs it
+	work    *Work            // the comparisons that are left
 }
 
 // push adds key to the end of the text.
@@ -30,17 +29,15 @@ func (q *sequence) push(key string) {
 
 // number returns the number of key, and whether it is in the text.
 //
-// One sequence may share its numbers with another and leave out some of the text:
-// then a key can have a number and be nowhere.
+// A sequence may share its numbers with another and leave out some of the text: then a key can have a number and occur nowhere.
 func (q *sequence) number(key string) (int32, bool) {
 	id, ok := q.numbers[key]
 	return id, ok && q.count[id] > 0
 }
 
-// places returns up to rare places of a number, in order.
+// places returns up to Rare places of a number, in order.
 //
-// The places are not kept: from the first one on they are soon found, and
-// keeping them would cost more than the text.
+// The places are not stored: from the first one on they are quickly found, and storing them would cost more than the text.
 func (q *sequence) places(id int32) []int32 {
 	n := min(q.count[id], Rare)
 	out := make([]int32, 0, n)
@@ -52,7 +49,7 @@ func (q *sequence) places(id int32) []int32 {
 	return out
 }
 
-// rarest returns which number of needle the text has least often.
+// rarest returns the index of the number in needle that is rarest in the text.
 func (q *sequence) rarest(needle []int32) int {
 	best := 0
 	for i, id := range needle {
@@ -63,9 +60,8 @@ func (q *sequence) rarest(needle []int32) int {
 	return best
 }
 
-// search returns up to limit places of needle, of those that ok accepts; a nil
-// ok accepts all. It starts from needle's rarest number; see repeated for when
-// even that one is frequent.
+// search returns up to limit places of needle that ok accepts; a nil ok accepts all. It starts from needle's rarest number; see
+// repeated for the case that even that one is frequent.
 func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int {
 	best := q.rarest(needle)
 	if q.count[needle[best]] > Rare {
@@ -86,10 +82,9 @@ func (q *sequence) search(needle []int32, limit int, ok func(lo int) bool) []int
 
 // repeated is search for text so repetitive that no number of needle is rare.
 //
-// There the standard library's substring search is by far the fastest, over
-// one byte for each number. Such a byte may stand for several numbers, so each
-// hit is compared, and counted as that: a text made to have many that differ
-// late, or are not accepted, spends the response's work and ends the search.
+// For such text the standard library's substring search over one byte per number is by far the fastest. Such a byte may stand for
+// several numbers, so each hit is compared, and the comparison is counted. A text crafted to have many hits that differ late, or
+// that ok does not accept, uses up the response's work and ends the search.
 func (q *sequence) repeated(needle []int32, limit int, ok func(lo int) bool) []int {
 	if q.bytes == "" {
 		q.bytes = asBytes(q.ids)
@@ -112,7 +107,7 @@ func (q *sequence) repeated(needle []int32, limit int, ok func(lo int) bool) []i
 	return hits
 }
 
-// asBytes makes a byte of each number, the same for the same.
+// asBytes turns each number into a byte; equal numbers give equal bytes.
 func asBytes(ids []int32) string {
 	var b strings.Builder
 	b.Grow(len(ids))
@@ -122,9 +117,8 @@ func asBytes(ids []int32) string {
 	return b.String()
 }
 
-// Most bounds how many ambiguous places are looked for and named.
+// Most bounds how many ambiguous places are found and named.
 const Most = 5
 
-// Rare bounds the places that are tried for one line. A line more frequent
-// than that is no help in finding its block; see search.
+// Rare bounds the places that are tried for one line. A more frequent line does not help to find its block; see search.
 const Rare = 32

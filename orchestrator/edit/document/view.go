@@ -6,35 +6,33 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A ViewKind is one way to look at the lines of a file, each looser than the one before.
+// A ViewKind is a way to look at the lines of a file; each is looser than the one before.
 type ViewKind int
 
 const (
-	whole       ViewKind = iota // as they are, but for the line ends
-	TrimmedEnd                  // trailing space aside
-	Loose                       // indentation, trailing space and Unicode punctuation aside
-	LooseFilled                 // as loose, without blank lines
-	LooseCode                   // as loose, without blank lines and comments
-	viewKinds                   // how many there are
+	whole       ViewKind = iota // as they are, except for the line ends
+	TrimmedEnd                  // ignoring trailing space
+	Loose                       // ignoring indentation, trailing space and Unicode punctuation
+	LooseFilled                 // like Loose, without blank lines
+	LooseCode                   // like Loose, without blank lines and comments
+	viewKinds                   // the number of kinds
 )
 
-// A view is the lines of a file as numbers: equal lines, in this way of
-// looking, have equal numbers, so that comparing windows costs no text.
+// A view is the lines of a file as numbers: lines that are equal in this view have equal numbers, so comparing windows reads no
+// text.
 //
-// Numbering costs a hash of every line, so it is done when a strategy first
-// needs it, and mostly once: for the loose view. The two stricter views compare
-// the text of the few places that it finds, and number the lines in their own
-// way only for text so repetitive that the places are many. The view without
-// blank lines takes its numbers for the lines it keeps; the one without
+// Numbering hashes every line, so it is done when a strategy first needs it, and mostly once: for the loose view. The two stricter
+// views compare the text of the few places that the loose view finds. They number the lines themselves only for text so repetitive
+// that there are many places. The view without blank lines takes the loose view's numbers for the lines it keeps; the one without
 // comments has lines of its own.
 type view struct {
 	kind     ViewKind
 	d        *Document
-	sequence         // the lines that the view keeps; without numbers until it is built
-	lines    []int32 // the line of the file that ids[i] stands for; nil when all are kept
+	sequence         // the lines that the view keeps; without numbers until built
+	lines    []int32 // the line of the file that ids[i] stands for; nil if all are kept
 }
 
-// View returns the view of that kind.
+// View returns the view of kind k.
 func (d *Document) View(k ViewKind) *view {
 	if d.views[k] == nil {
 		d.views[k] = &view{kind: k, d: d}
@@ -42,7 +40,7 @@ func (d *Document) View(k ViewKind) *view {
 	return d.views[k]
 }
 
-// build numbers the lines, at the first call.
+// build numbers the lines on the first call.
 func (v *view) build() *view {
 	switch {
 	case v.numbers != nil:
@@ -56,7 +54,7 @@ func (v *view) build() *view {
 
 // enumerate numbers the lines that the view keeps by their keys.
 func (v *view) enumerate() {
-	distinct := min(v.d.Len(), 4096) // a guess: the map grows with what is there
+	distinct := min(v.d.Len(), 4096) // a guess: the map grows as needed
 	v.numbers, v.work = make(map[string]int32, distinct), v.d.Work
 	v.first, v.count = make([]int32, 0, distinct), make([]int32, 0, distinct)
 	v.ids = make([]int32, 0, v.d.Len())
@@ -74,11 +72,10 @@ func (v *view) enumerate() {
 	}
 }
 
-// keepNonBlank takes the numbers of all for the lines that the view keeps. A file
-// without any line to leave out is the same in both views.
+// keepNonBlank takes the numbers in all for the lines that the view keeps. A file without any line to leave out is the same in both
+// views.
 //
-// A number that only lines left out have keeps a count of 0, which is what
-// number asks for.
+// A number that only omitted lines have keeps a count of 0, which the method number checks.
 func (v *view) keepNonBlank(all *view) {
 	kept := 0
 	for i := range all.ids {
@@ -140,7 +137,7 @@ func (v *view) skips(s string) bool {
 	return (v.kind == LooseFilled || v.kind == LooseCode) && lex.Blank(s)
 }
 
-// Key returns what views of kind k compare of the line s.
+// Key returns the part of the line s that views of kind k compare.
 func (k ViewKind) Key(s string) string {
 	switch k {
 	case whole:
@@ -157,8 +154,8 @@ func (v *view) has(s string) bool {
 	return ok
 }
 
-// Numbers returns the lines of s that the view keeps, as numbers and as
-// indexes into s; ok is false when one of them is not in the file at all.
+// Numbers returns the lines of s that the view keeps, as numbers and as indexes into s; ok is false if one of them is not in the
+// file at all or if none is left.
 func (v *view) Numbers(s []string) (ids []int32, kept []int, ok bool) {
 	v.build()
 	if v.kind == LooseCode {

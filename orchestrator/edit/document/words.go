@@ -7,12 +7,11 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A WordView is a range of a file's lines as tokens, for SEARCH lines that
-// were joined or broken differently.
+// A WordView is a range of a file's lines as tokens, for SEARCH lines that were joined or broken differently.
 type WordView struct {
 	sequence
 	lo   int     // the first line
-	ends []int32 // tokens up to and with each line
+	ends []int32 // the number of tokens up to and including each line
 }
 
 // Len returns the number of tokens.
@@ -24,8 +23,8 @@ func (w *WordView) Line(t int) int {
 	return w.lo + i
 }
 
-// WordView returns the tokens of the file, cutting it at the first call.
-// Many blocks may ask for it, and it is the dearest view of a file.
+// WordView returns the tokens of the file. The first call computes them, since many blocks may need them and this is a file's most
+// expensive view.
 func (d *Document) WordView() *WordView {
 	if d.Words == nil {
 		d.Work.Add(WorkLine * len(d.Text))
@@ -36,8 +35,8 @@ func (d *Document) WordView() *WordView {
 
 // CutWords returns the tokens of lines [lo, hi).
 //
-// They are counted first: a file of punctuation has as many tokens as bytes,
-// and an array that grows would take several times its size.
+// It counts them first: a file of punctuation has as many tokens as bytes, and an array that grows would take several times its
+// size.
 func (d *Document) CutWords(lo, hi int) *WordView {
 	n := 0
 	for i := lo; i < hi; i++ {
@@ -52,8 +51,8 @@ func (d *Document) CutWords(lo, hi int) *WordView {
 	return w
 }
 
-// WholeLines returns the places, as tokens, at which search stands, n tokens
-// long, that begin with a line's first token and end with a line's last.
+// WholeLines returns the places, as tokens, at which search, n tokens long, occurs. Each begins with the first token of a line and
+// ends with the last token of a line.
 func (w *WordView) WholeLines(search []string, n int) []int {
 	ids, known := make([]int32, 0, n), true
 	for _, s := range search {

@@ -1,53 +1,48 @@
 package document
 
-// The engine promises to be done with any input of a mebibyte within a second
-// and ten times its memory. Three bounds keep the promise whatever the input
-// is: on lines that are many and short, on tokens for a parser, and on the
-// comparing that one response may ask for. None of them is near what people
-// or models send; what is beyond them is refused with the reason, or left to
-// the gates, and never half done.
+// The engine promises to handle any input of a mebibyte within a second and ten times its memory. Three bounds keep the promise for
+// every input: on many short lines, on tokens for a parser, and on the comparisons for one response. None of them is near what
+// people or models send. Input beyond them is refused with the reason, or left to the gates, and never handled halfway.
 
-// A Work counts down what one response may still have compared, in bytes that
-// are read one by one; other steps count as more or less. It is no clock: the same input has the same outcome anywhere.
+// A Work counts down the comparisons left for one response, in bytes that are read one by one; other steps count as more or less.
+// It is not a clock: the same input has the same outcome on every machine.
 //
-// Whoever does linear work for one block counts it, and whoever goes through
-// many blocks, pieces or files looks whether anything is left. What is found
-// after that is thrown away, so that a search may stop anywhere.
+// Code that does linear work for one block counts it, and code that loops over many blocks, pieces or files checks whether any is
+// left. Everything found after that is discarded, so a search may stop anywhere.
 type Work struct {
 	left  int
-	Trial bool // whether the blocks fit is all that is asked: nothing is explained
+	Trial bool // the only question is whether the blocks fit: nothing is explained
 }
 
-// What a response may have compared: workFree whatever it is about, and for
-// each byte of the files that it is about workPerByte. The dearest of a
-// thousand recorded responses takes one part in four hundred.
+// The work that a response may use: workFree in any case, and workPerByte for each byte of its files. The most expensive of a
+// thousand recorded responses uses one part in four hundred.
 const (
 	workFree    = 1 << 27
 	workPerByte = 32
 )
 
-// NewWork returns the work that one response may take.
+// NewWork returns the initial work of one response.
 func NewWork() *Work { return &Work{left: workFree} }
 
-// Open adds what a file of size bytes allows.
+// Open adds the work that a file of size bytes allows.
 func (w *Work) Open(size int) { w.left += workPerByte * size }
 
-// Add counts n bytes as compared; a nil work counts nothing.
+// Add counts n bytes as compared; on a nil Work it does nothing.
 func (w *Work) Add(n int) {
 	if w != nil {
 		w.left -= n
 	}
 }
 
-// TrialOnly reports whether nothing is to be explained.
+// TrialOnly reports whether nothing needs explaining.
 func (w *Work) TrialOnly() bool { return w != nil && w.Trial }
 
-// Spent reports whether nothing is left.
+// Spent reports whether no work is left.
 func (w *Work) Spent() bool { return w != nil && w.left < 0 }
 
-// What other steps count as, about a nanosecond each: so much of a search that
-// reads many bytes a nanosecond, and a line by its number, with what is kept of
-// it, and with its indentation; and what any block takes however small it is.
+// The cost of other steps, in units of about a nanosecond: workSwift for a search that reads many bytes per nanosecond; WorkLine
+// for a line by its number, WorkPair with the data that is kept for it, and workDepth with its indentation; WorkBlock for any
+// block, however small.
 const (
 	workSwift = 32 // bytes that count as one
 	WorkLine  = 4

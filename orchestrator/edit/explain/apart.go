@@ -7,18 +7,18 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// Bounds on telling equal places apart.
+// Bounds on the search for what distinguishes equal places.
 const (
 	maxAdded    = 12      // lines that may be added on one side
-	maxRepeats  = 200     // equal places that are looked at
+	maxRepeats  = 200     // equal places that are examined
 	maxCompared = 1 << 20 // lines that are compared to find them
 )
 
-// tellApart adds lines before or after lines [lo, hi) until they stand only
-// once in the file. The fewest lines win, those before on a tie.
+// tellApart adds lines before or after lines [lo, hi) until they occur only once in the file. The fewest lines win; on a tie, the
+// lines before.
 //
-// An author who repeats exactly these lines is understood, whatever else
-// resembles them: Exact is asked first, and finds one place.
+// If an author repeats exactly these lines, the place is unique, whatever else resembles them: Exact is tried first, and finds one
+// place.
 func tellApart(d *document.Document, lo, hi int) spot {
 	q := spot{lo: lo, hi: hi, from: lo, to: hi, alone: true}
 	others, all := repeats(d, lo, hi)
@@ -39,7 +39,7 @@ func tellApart(d *document.Document, lo, hi int) spot {
 	return q
 }
 
-// anyEqual reports whether lines [lo, hi) stand also at distance by from one of starts.
+// anyEqual reports whether lines [lo, hi) also occur at distance by from one of starts.
 func anyEqual(d *document.Document, lo, hi int, starts []int, by int) bool {
 	for _, s := range starts {
 		if at := s + by; at >= 0 && at+hi-lo <= d.Len() && equalRun(d, lo, hi, at) == hi-lo {
@@ -49,7 +49,7 @@ func anyEqual(d *document.Document, lo, hi int, starts []int, by int) bool {
 	return false
 }
 
-// equalRun returns how many of the lines [lo, hi) stand also from line at on.
+// equalRun returns how many of the lines [lo, hi) also occur from line at on.
 func equalRun(d *document.Document, lo, hi, at int) int {
 	for i := lo; i < hi; i++ {
 		if d.Line(i) != d.Line(at+i-lo) {
@@ -59,10 +59,10 @@ func equalRun(d *document.Document, lo, hi, at int) int {
 	return hi - lo
 }
 
-// repeats returns the other first lines at which lines [lo, hi) stand, and
-// whether those are all: it gives up in a file that repeats itself too much.
+// repeats returns the other first lines at which lines [lo, hi) occur, and whether those are all: it gives up in a file that
+// repeats itself too much.
 func repeats(d *document.Document, lo, hi int) (others []int, all bool) {
-	key, work := lo, 0 // the longest line is the rarest, or near enough
+	key, work := lo, 0 // the longest line is the rarest, or close to it
 	for i := lo; i < hi; i++ {
 		if len(d.Line(i)) > len(d.Line(key)) {
 			key = i
@@ -85,12 +85,11 @@ func repeats(d *document.Document, lo, hi int) (others []int, all bool) {
 	return others, true
 }
 
-// extent returns where the text ends that search stands for from line lo on,
-// however the place was found: to the letter, or with blank lines, comments or
-// elided lines set aside.
+// extent returns the end of the text that search stands for from line lo on, whether it was found to the letter or ignoring blank
+// lines, comments or elided lines.
 //
-// In the latter case each line of search is looked for after the one before
-// it; when one does not follow soon, the text is taken to be as long as search.
+// In the latter case it searches for each line of search after the one before it. If one does not follow soon, it assumes that the
+// text is as long as search.
 func extent(d *document.Document, lo int, search []string) int {
 	from, to := lex.Outer(search)
 	for _, s := range [][]string{search, search[from:to]} {
@@ -115,8 +114,7 @@ func extent(d *document.Document, lo int, search []string) int {
 	return max(at, lo+1)
 }
 
-// matchesAt reports whether the lines s stand from line at on, the space around
-// them and Unicode punctuation aside.
+// matchesAt reports whether the lines s occur from line at on, ignoring the space around them and Unicode punctuation.
 func matchesAt(d *document.Document, at int, s []string) bool {
 	if at < 0 || at+len(s) > d.Len() {
 		return false

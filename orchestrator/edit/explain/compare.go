@@ -13,28 +13,25 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// maxAligned bounds the lines of SEARCH that are aligned by content; longer
-// ones are compared line by line from the start.
+// maxAligned bounds the lines of a SEARCH that is aligned by content; a longer one is compared line by line from the start.
 const maxAligned = 200
 
-// An alignment pairs the lines of SEARCH with lines of the file that are equal
-// but for the space around them and Unicode punctuation.
+// An alignment pairs the lines of SEARCH with lines of the file that are equal except for the space around them and Unicode
+// punctuation.
 //
-// It only serves the message to whoever sent SEARCH. Nothing is ever applied at a
-// place that was found in this way.
+// It only serves the message to the author of SEARCH. Nothing is ever applied at a place that was found in this way.
 type alignment struct {
 	search []string // without outer blank lines
-	first  int      // the line of SEARCH, from 0, that search[0] is
-	at     []int    // for each line of search its line in the file, -1 for none
+	first  int      // the index in SEARCH, from 0, of search[0]
+	at     []int    // for each line of search its line in the file, or -1
 	lo, hi int      // the lines of the file that search stands for
 }
 
 // newAlignment pairs search with the lines in and around the window n.
 //
-// The window is as long as SEARCH; the text that it stands for can be longer
-// or shorter by the lines that were put in or taken out. So lines somewhat
-// outside the window take part, and the first and the last line that say
-// enough to be recognised tell where the text begins and ends.
+// The window is as long as SEARCH; the text that it stands for can be longer or shorter by the lines that were inserted or removed.
+// So lines slightly outside the window take part, and the first and the last recognizable line determine where the text begins and
+// ends.
 func newAlignment(d *document.Document, n near, search []string) *alignment {
 	lo, hi := lex.Outer(search)
 	a := &alignment{search: search[lo:hi], first: lo, lo: n.lo, hi: n.hi}
@@ -42,8 +39,8 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 	for i := range a.at {
 		a.at[i] = -1
 	}
-	// So long a text is compared by position: one line more at its top makes all
-	// the rest differ, but the first difference is told right.
+	// A text this long is compared by position: an extra line at its top makes all the rest differ, but the first difference is
+	// reported correctly.
 	if len(a.search) > maxAligned {
 		for i := range a.at {
 			if l := n.lo + i; l < d.Len() && document.Loose.Key(a.search[i]) == document.Loose.Key(d.Line(l)) {
@@ -52,13 +49,11 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 		}
 		return a
 	}
-	// A quarter of the text may be missing or new. More than that, and it is
-	// hardly the text that was meant.
+	// A quarter of the text may be missing or new. With more than that, it is hardly the text that was meant.
 	pad := min(2+len(a.search)/4, 20)
 	a.common(d, max(0, n.lo-pad), min(d.Len(), n.hi+pad))
-	// Each line that tells implies where the text would begin if nothing were
-	// missing before it; the first one decides the beginning and the last one the
-	// end.
+	// Each line with a word implies where the text would begin if nothing were missing before it. The first such line decides the
+	// beginning and the last one the end.
 	from, to := -1, -1
 	for i, l := range a.at {
 		if l >= 0 && hasWord(a.search[i]) {
@@ -72,16 +67,15 @@ func newAlignment(d *document.Document, n near, search []string) *alignment {
 		a.lo, a.hi = max(0, from), min(d.Len(), to)
 	}
 	for i, l := range a.at {
-		if l < a.lo || l >= a.hi { // a brace that is outside
+		if l < a.lo || l >= a.hi { // a brace outside the text
 			a.at[i] = -1
 		}
 	}
 	return a
 }
 
-// common pairs lines of search with equal ones among lines [lo, hi) of the
-// file. A line that says something counts for more than a brace, and a brace
-// for more than nothing.
+// common pairs lines of search with equal ones among lines [lo, hi) of the file. A line with a word counts for more than a brace,
+// and a brace for more than a blank line.
 func (a *alignment) common(d *document.Document, lo, hi int) {
 	search, file := make([]string, len(a.search)), make([]string, hi-lo)
 	for i, s := range a.search {
@@ -115,9 +109,8 @@ func hasWord(s string) bool {
 // maxDiffering bounds the differing lines that a problem names.
 const maxDiffering = 3
 
-// differences tells how SEARCH differs from the lines of the file that it
-// probably stands for: for the first differing lines yours, the file's and
-// what is different in them, one a line.
+// differences describes how SEARCH differs from the lines of the file that it probably stands for. For the first differing lines it
+// gives the author's line, the file's line and their difference, each on one line.
 func (a *alignment) differences(d *document.Document, op *parse.Operation) string {
 	var b strings.Builder
 	told, more := 0, 0
@@ -137,7 +130,7 @@ func (a *alignment) differences(d *document.Document, op *parse.Operation) strin
 	}
 	f := a.lo
 	for i := 0; i <= len(a.search); {
-		j := i // lines i to j of search are nowhere; lines f to g of the file in no line of search
+		j := i // lines i to j of search are not in the file; lines f to g of the file are not in search
 		for j < len(a.search) && a.at[j] < 0 {
 			j++
 		}
@@ -157,9 +150,8 @@ func (a *alignment) differences(d *document.Document, op *parse.Operation) strin
 	return b.String()
 }
 
-// gap tells lines [i, j) of search and lines [f, g) of the file, between two
-// that are paired: in pairs when they are as many or as far as they resemble
-// one another, else singly.
+// gap reports lines [i, j) of search and lines [f, g) of the file, between two paired lines: in pairs if their numbers are equal or
+// while they resemble one another, else one by one.
 func (a *alignment) gap(d *document.Document, i, j, f, g int, tell func(mine, line int)) {
 	even := j-i == g-f
 	for i < j || f < g {
@@ -181,8 +173,8 @@ func (a *alignment) gap(d *document.Document, i, j, f, g int, tell func(mine, li
 	}
 }
 
-// spacing tells the pairs whose lines differ in space or punctuation, for a
-// SEARCH that differs in nothing else. Trailing space is told only when it is all there is.
+// spacing reports the pairs whose lines differ in space or punctuation, for a SEARCH that differs in nothing else. It reports
+// trailing space only if there is no other difference.
 func (a *alignment) spacing(d *document.Document, tell func(mine, line int)) {
 	for _, trailing := range []bool{false, true} {
 		told := false
@@ -205,8 +197,8 @@ func (a *alignment) spacing(d *document.Document, tell func(mine, line int)) {
 	}
 }
 
-// similar reports whether two lines share a third of the bytes of their words,
-// so that one is likely to be the other, changed.
+// similar reports whether two lines share a third of the bytes of their words, so that one is probably a changed version of the
+// other.
 func similar(a, b string) bool {
 	have, shared, size := map[string]bool{}, 0, 0
 	for _, w := range cuts(problem.Clip(lex.PlainUnicode(a), 2000)) {
@@ -223,8 +215,7 @@ func similar(a, b string) bool {
 	return 3*shared >= size
 }
 
-// writePair shows a line of SEARCH beside the line of the file that it
-// probably stands for, and the tokens that differ.
+// writePair shows a line of SEARCH above the line of the file that it probably stands for, and the tokens that differ.
 func writePair(b *strings.Builder, op *parse.Operation, mine int, s string, line int, f string) {
 	at := differAt(s, f)
 	name := fmt.Sprintf("your line %d", mine)
@@ -253,7 +244,7 @@ func writePair(b *strings.Builder, op *parse.Operation, mine int, s string, line
 	fmt.Fprintf(b, "  %*s  %s\n", len(name), "", strings.Join(parts, "; "))
 }
 
-// differAt returns how many bytes two texts begin with alike.
+// differAt returns the length of the common prefix of two texts, in bytes.
 func differAt(a, b string) (at int) {
 	for at < min(len(a), len(b)) && a[at] == b[at] {
 		at++
@@ -261,12 +252,10 @@ func differAt(a, b string) (at int) {
 	return at
 }
 
-// lookAlike reports whether two differing pieces look the same or nearly so:
-// they differ in space or punctuation of other kinds, or one is ASCII and the
-// other has as many characters that are not.
+// lookAlike reports whether two differing pieces look the same or nearly so: they differ in kinds of space or punctuation, or one
+// is ASCII and the other has as many characters but is not.
 //
-// Such pieces are shown by signs and code points; as they are they would read as
-// "yours has x, the file x".
+// Such pieces are shown by signs and code points; shown directly they would read as "yours has x, the file x".
 func lookAlike(a, b string) bool {
 	squash := func(s string) string { return strings.Join(strings.Fields(lex.PlainUnicode(s)), "") }
 	if squash(a) == squash(b) {
@@ -275,8 +264,7 @@ func lookAlike(a, b string) bool {
 	return lex.ASCII(a) != lex.ASCII(b) && utf8.RuneCountInString(a) == utf8.RuneCountInString(b)
 }
 
-// changes returns up to three pairs of pieces that differ between two lines:
-// what is in a, what is in its place in b.
+// changes returns up to three pairs of pieces that differ between two lines: the piece in a, and the piece in its place in b.
 func changes(a, b string) (out [][2]string) {
 	if at := differAt(a, b); len(a) > longLine || len(b) > longLine {
 		a, b = problem.Clip(strings.ToValidUTF8(a[at:], "\ufffd"), longLine), problem.Clip(strings.ToValidUTF8(b[at:], "\ufffd"), longLine)
@@ -288,7 +276,7 @@ func changes(a, b string) (out [][2]string) {
 	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
 		x, y = x[:len(x)-1], y[:len(y)-1]
 	}
-	if len(x)*len(y) > 4096 { // too long to be told piece by piece
+	if len(x)*len(y) > 4096 { // too long for piece by piece
 		return [][2]string{{strings.Join(x, ""), strings.Join(y, "")}}
 	}
 	pairs, i0, j0 := align.Heaviest(x, y, func(s string) int { return len(s) }), 0, 0
@@ -304,8 +292,7 @@ func changes(a, b string) (out [][2]string) {
 	return out[:min(len(out), 3)]
 }
 
-// cuts cuts a line into words, runs of space, runs of operators and single
-// characters; joined they are the line again.
+// cuts divides a line into words, runs of space, runs of operators and single characters; joined they are the line again.
 func cuts(s string) (out []string) {
 	class := func(r rune) int {
 		switch {

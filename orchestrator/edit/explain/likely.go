@@ -12,23 +12,23 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// How much a place and SEARCH must have in common, in order, for the place to be the one that was meant. Of one line
-// alone more is asked: code is full of lines that share their names and do something else.
+// The share that a place and SEARCH must have in common, in order, for the place to be the one that was meant. A single line needs
+// more: code is full of lines that share their names and do something else.
 const (
 	likelyLines = 0.6
 	likelyLine  = 0.65
 )
 
-// The closest lines that are shown where no place is likely, and how many lines are compared for them.
+// The number of closest lines shown if no place is likely, their least resemblance, and the number of lines compared for them.
 const (
 	mostClosest  = 10
 	leastClosest = 0.3
 	closestOf    = 400
 )
 
-// likely reports whether the place of an alignment, found around n, is the one that its SEARCH means: SEARCH is a piece of it,
-// half of the lines that say something are in it, or most of the tokens are, in order. An author who is told to copy a
-// place does so, whatever it holds.
+// likely reports whether the place of an alignment, found around n, is the one that its SEARCH means. It is if SEARCH is a piece of
+// it, if half of the lines with a word are in it, or if most of the tokens are, in order. An author who is told to copy a place
+// does so, whatever it holds.
 func (a *alignment) likely(d *document.Document, n near) bool {
 	told, paired := 0, 0
 	for i, s := range a.search {
@@ -53,7 +53,7 @@ func (a *alignment) likely(d *document.Document, n near) bool {
 	return inOrder(tokens(a.search), tokens(file)) >= least
 }
 
-// tokens returns those of some lines; of a long text those of its beginning.
+// tokens returns the tokens of lines; of a long text, only those of its beginning.
 func tokens(lines []string) (list []string) {
 	for _, s := range lines[:min(len(lines), compared)] {
 		lex.EachToken(lex.PlainUnicode(problem.Clip(s, longLine)), func(t string) { list = append(list, t) })
@@ -61,7 +61,7 @@ func tokens(lines []string) (list []string) {
 	return list
 }
 
-// inOrder returns the share of bytes, 0 to 1, that two lists of tokens have in common in the same order.
+// inOrder returns the share of bytes, 0 to 1, that two token lists have in common in the same order.
 func inOrder(a, b []string) float64 {
 	common := 0
 	for j, i := range align.Heaviest(a, b, func(t string) int { return len(t) }) {
@@ -76,8 +76,8 @@ func inOrder(a, b []string) float64 {
 	return 2 * float64(common) / float64(max(1, all))
 }
 
-// closest shows the lines of the file that have most in common with any line of search, each by itself and in the order of the
-// file, and returns their numbers from 1.
+// closest shows the lines of the file that have most in common with any line of search, each separately and in the order of the
+// file, and returns their numbers, from 1.
 func closest(d *document.Document, search []string) (lines []int, text string) {
 	lo, hi := lex.Outer(search)
 	search = search[lo:hi]

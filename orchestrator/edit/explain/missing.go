@@ -13,14 +13,12 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// staleScore is the resemblance from which on the file is taken to have
-// changed since its author read it, rather than never to have held the lines.
-// It only names the refusal.
+// staleScore is the resemblance from which the file counts as changed since its author read it, rather than as never having held
+// the lines. It only affects the name of the refusal.
 const staleScore = 0.8
 
-// NotFoundAll adds a problem for each missing operation, the first of them
-// with what comes nearest. Of those whose lines only the result of one of
-// the blocks ops may hold, no more is said than that.
+// NotFoundAll adds a problem for each missing operation; the first ones include the nearest lines. If only the result of one of the
+// blocks ops may hold the lines of an operation, its problem says just that.
 func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems []problem.Problem) []problem.Problem {
 	if d.Work.TrialOnly() {
 		for _, op := range missing {
@@ -28,7 +26,7 @@ func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems
 		}
 		return problems
 	}
-	d.Work = document.NewWork() // what is told does not count against what is found
+	d.Work = document.NewWork() // explaining does not count against finding
 	refused := map[int]bool{}
 	for _, p := range problems {
 		refused[p.Block] = true
@@ -50,11 +48,10 @@ func NotFoundAll(d *document.Document, missing, ops []*parse.Operation, problems
 	return problems
 }
 
-// makers gives for a line, space around it aside, the first block that has it
-// in its REPLACE.
+// makers maps a line, ignoring space around it, to the first block that has it in its REPLACE.
 type makers map[string]int
 
-// newMakers reads the new lines of some blocks.
+// newMakers collects the new lines of some blocks.
 func newMakers(ops []*parse.Operation) makers {
 	m := makers{}
 	for _, op := range ops {
@@ -67,12 +64,11 @@ func newMakers(ops []*parse.Operation) makers {
 	return m
 }
 
-// of returns the block before op that makes a line of its SEARCH which the
-// file does not hold, 0 when there is none.
+// of returns a block before op that creates a line of op's SEARCH which the file does not hold, or 0 if there is none.
 func (m makers) of(d *document.Document, op *parse.Operation) int {
 	for _, s := range op.Search {
 		if d.Work.Spent() {
-			break // nobody looks any further
+			break // the rest is not examined
 		}
 		if n := m[lex.TrimSpace(s)]; n > 0 && n < op.Block && !d.HasLine(s) {
 			return n
@@ -81,9 +77,8 @@ func (m makers) of(d *document.Document, op *parse.Operation) int {
 	return 0
 }
 
-// builtOn is the problem of a block that could only be looked for in the
-// result of block n, which there is not: what is nearest in the file would
-// mislead its author.
+// builtOn returns the problem of a block that could only be found in the result of block n, which does not exist: the nearest lines
+// in the file would mislead its author.
 func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) problem.Problem {
 	reason, pronoun := notInFile(op)
 	p := problem.Problem{
@@ -96,14 +91,13 @@ func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) pro
 	return p
 }
 
-// unlike begins the advice where what is shown is not what was meant.
+// unlike begins the advice if the lines shown are not the ones that were meant.
 const unlike = "none of these is like it: "
 
-// notFound explains a block whose SEARCH is nowhere: already applied, stale,
-// or simply not there, with what comes nearest.
+// notFound explains a block whose SEARCH is nowhere: already applied, stale, or simply not there, with the nearest lines.
 //
-// What is already applied is told first: it looks like any other SEARCH that
-// is not there, and the advice is the opposite.
+// It reports a block that is already applied first: it looks like any other SEARCH that is not there, but the advice is the
+// opposite.
 func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return *p
@@ -148,7 +142,7 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 		fmt.Fprintf(&others, "  or %s:\n%s", span(n.from, n.to), excerptUpTo(d, shownOther, n.from, n.to))
 	}
 	p.Nearest += others.String()
-	if !likely { // shown whole, so that its author sees how the code goes on there, and told to nobody to copy
+	if !likely { // shown whole, so that the author sees how the code continues there, but without advice to copy it
 		p.Advice = unlike + p.Advice
 		return p
 	}
@@ -159,12 +153,11 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 	return p
 }
 
-// pieceAdvice is the advice for a SEARCH that is a piece of one line: to
-// exchange SEARCH alone would leave a piece of a line as REPLACE.
+// pieceAdvice is the advice for a SEARCH that is a piece of one line: correcting only SEARCH would leave a piece of a line as
+// REPLACE.
 const pieceAdvice = "write REPLACE as whole lines too; "
 
-// piece reports whether search is one line and a piece of the line at n, of
-// which the file has more than space around it.
+// piece reports whether search is a single line and only a piece of the line at n, apart from space around that line.
 func piece(d *document.Document, n near, search []string) bool {
 	lo, hi := lex.Outer(search)
 	if hi-lo != 1 || n.hi-n.lo != 1 {
@@ -174,8 +167,7 @@ func piece(d *document.Document, n near, search []string) bool {
 	return len(part) < len(line) && strings.Contains(line, part)
 }
 
-// shifted reports whether SEARCH is indented otherwise than the file, so that
-// REPLACE probably is too.
+// shifted reports whether SEARCH is indented differently from the file, so that REPLACE probably is too.
 func (a *alignment) shifted(d *document.Document) bool {
 	for i, l := range a.at {
 		if l >= 0 && hasWord(a.search[i]) {
@@ -185,8 +177,8 @@ func (a *alignment) shifted(d *document.Document) bool {
 	return false
 }
 
-// copyAdvice says what to send so that the place q is replaced. It names
-// lines by number and holds whether they are shown or not.
+// copyAdvice says what to send so that the place q is replaced. It names lines by number, so it is valid whether they are shown or
+// not.
 func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool) string {
 	for i := q.from; i < q.to; i++ {
 		if !utf8.ValidString(d.Line(i)) {
@@ -214,12 +206,10 @@ func copyAdvice(op *parse.Operation, d *document.Document, q spot, shifted bool)
 	return advice + writeOut(op)
 }
 
-// alreadyAt returns where the lines of a replacement already stand, when they
-// say enough not to be there by accident.
+// alreadyAt returns where the lines of a replacement already occur, if they say enough not to be there by coincidence.
 //
-// A replacement of a brace and a return is in every file. Twelve bytes
-// without the space around them are about two words of code. Indentation and
-// punctuation count: a block that corrects nothing else has not been applied.
+// A replacement of a brace and a return is in every file. Twelve bytes without the space around the lines are about two words of
+// code. Indentation and punctuation count: a block that corrects only those has not been applied.
 func alreadyAt(d *document.Document, replace []string) (int, bool) {
 	lo, hi := lex.Outer(replace)
 	core, size, longest := replace[lo:hi], 0, 0
@@ -246,8 +236,7 @@ func alreadyAt(d *document.Document, replace []string) (int, bool) {
 	return 0, false
 }
 
-// sameLinesAt reports whether the lines s stand from line at on, only the space
-// at their ends aside.
+// sameLinesAt reports whether the lines s occur from line at on, ignoring only the space at their ends.
 func sameLinesAt(d *document.Document, at int, s []string) bool {
 	if at < 0 || at+len(s) > d.Len() {
 		return false
@@ -263,10 +252,8 @@ func sameLinesAt(d *document.Document, at int, s []string) bool {
 // maxAround bounds the lines that are compared to find a REPLACE around a place.
 const maxAround = 1 << 22
 
-// AlreadyAround reports whether REPLACE, longer than SEARCH, is around
-// the place already, for a SEARCH that was found only by setting something
-// aside. A SEARCH that is there to the letter is taken at its word:
-// adding the same lines once more may be what is meant.
+// AlreadyAround reports whether REPLACE, longer than SEARCH, already occurs around the place, for a SEARCH that was found only by
+// setting something aside. A SEARCH that occurs to the letter is taken literally: adding the same lines once more may be intended.
 func AlreadyAround(d *document.Document, p match.Place) bool {
 	if p.Strategy.Strict() && !p.Headless && !p.Tailless || len(p.Replace) <= len(p.Search) {
 		return false
@@ -287,10 +274,9 @@ func AlreadyAround(d *document.Document, p match.Place) bool {
 	})
 }
 
-// Unplaced explains a block that has no one place.
+// Unplaced explains a block that does not have exactly one place.
 //
-// Several places are told before any likeness: all of them are right, so that
-// a nearest one would only mislead.
+// It reports several places before any resemblance: all of them match, so a nearest one would only mislead.
 func Unplaced(d *document.Document, op *parse.Operation, f match.Finding) *problem.Problem {
 	if len(f.Ambiguous) > 0 {
 		return Ambiguous(d, op, f.Ambiguous)

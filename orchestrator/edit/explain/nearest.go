@@ -10,31 +10,28 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// A near is a window of the file that resembles SEARCH: lines [lo, hi), from 0.
-// Lines [from, to) hold it and other windows of a like standing that overlap it.
+// A near is a window of the file that resembles SEARCH: lines [lo, hi), from 0. Lines [from, to) hold it and the similarly good
+// windows that overlap it.
 type near struct {
 	lo, hi   int
 	from, to int
-	score    float64 // what it and SEARCH have in common, 0 to 1
-	lines    int     // how many lines of SEARCH are at their place in it
+	score    float64 // the share that it and SEARCH have in common, 0 to 1
+	lines    int     // how many lines of SEARCH are in their position in it
 }
 
-// A vote says that SEARCH would begin at a line of the file, with how much
-// weight; lines counts the lines of SEARCH that are where they would then.
+// A vote says that SEARCH would begin at a line of the file, with a weight; lines counts the lines of SEARCH that would then be in
+// their position.
 type vote struct {
 	start  int
 	weight float64
 	lines  int
 }
 
-// nearest returns some windows of the file that resemble search, best first,
-// each as long as search without its outer blank lines. Lines that
-// are in the file vote for where SEARCH would begin; the longest words of
-// lines that do not vote weakly. No similarity is ever enough to edit there:
-// it only helps the author to find the text.
+// nearest returns some windows of the file that resemble search, best first, each as long as search without its outer blank lines.
+// Lines that are in the file vote for where SEARCH would begin; for lines that are not, their longest words cast weak votes. A
+// similarity is never enough to edit there: it only helps the author to find the text.
 //
-// A line that stands often votes for many windows with little weight each; a
-// line that occurs once has one whole vote.
+// A frequent line votes for many windows with little weight each; a line that occurs once has one whole vote.
 func nearest(d *document.Document, search []string) []near {
 	lo, hi := lex.Outer(search)
 	search = search[lo:hi]
@@ -48,8 +45,7 @@ func nearest(d *document.Document, search []string) []near {
 	return rank(d, search, tally(votes))
 }
 
-// A lineFilter tells most lines apart from those that are looked for by their
-// length and first byte, which costs no hash.
+// A lineFilter rules out most lines by their length and first byte, which needs no hash.
 type lineFilter struct{ lengths, firsts [4]uint64 }
 
 // set adds the line s, which is not blank.
@@ -59,17 +55,17 @@ func (f *lineFilter) set(s string) {
 	f.firsts[s[0]>>6] |= 1 << (s[0] & 63)
 }
 
-// may reports whether s, which is not blank, can be one of the lines added.
+// may reports whether s, which is not blank, can be one of the added lines.
 func (f *lineFilter) may(s string) bool {
 	n := min(len(s), 255)
 	return f.lengths[n>>6]&(1<<(n&63)) != 0 && f.firsts[s[0]>>6]&(1<<(s[0]&63)) != 0
 }
 
-// lineVotes lets the lines of search that are in the file vote, the space
-// around them aside, and returns the indexes of those that are not there.
+// lineVotes returns the votes of the lines of search that are in the file, ignoring the space around them, and the indexes of those
+// that are not.
 //
-// It reads the file once, whatever the number of lines: a filter and a small
-// table of SEARCH's lines are cheaper than an index of the file's.
+// It reads the file once, whatever the number of lines: a filter and a small table of SEARCH's lines are cheaper than an index of
+// the file.
 func lineVotes(d *document.Document, search []string) (votes []vote, absent []int) {
 	var filter lineFilter
 	asked := map[string][]int{} // from a line to where it is in search
@@ -107,8 +103,7 @@ func lineVotes(d *document.Document, search []string) (votes []vote, absent []in
 	return votes, absent
 }
 
-// wordVotes lets the longest words of the lines absent vote: a line with one
-// word changed is found by its other words.
+// wordVotes returns the votes of the longest words of the lines absent: a line with one changed word is found by its other words.
 func wordVotes(d *document.Document, search []string, absent []int) (votes []vote) {
 	lines := map[string][]int{} // from a word to the lines of search that hold it
 	var words []string
@@ -142,8 +137,7 @@ func wordVotes(d *document.Document, search []string, absent []int) (votes []vot
 	return votes
 }
 
-// linesWith returns the lines, from 0, that hold the text s, none when it
-// occurs more than mostHits times.
+// linesWith returns the lines, from 0, that hold the text s, or none if it occurs more than mostHits times.
 func linesWith(d *document.Document, s string) (lines []int) {
 	for at := d.Index(0, s); at >= 0; at = d.Index(at+len(s), s) {
 		if len(lines) == mostHits {
@@ -154,8 +148,7 @@ func linesWith(d *document.Document, s string) (lines []int) {
 	return lines
 }
 
-// tally sums the votes and returns the starts with the most weight, best
-// first; of equals the first in the file.
+// tally sums the votes and returns the starts with the most weight, best first; of equals the first in the file.
 func tally(votes []vote) []vote {
 	slices.SortStableFunc(votes, func(a, b vote) int { return a.start - b.start })
 	n := 0
@@ -173,17 +166,15 @@ func tally(votes []vote) []vote {
 	return votes[:min(n, windows)]
 }
 
-// How near a place must be to be taken for the one that was meant, and how
-// many places are shown when none is.
+// The resemblance of a place that counts as near, and how many places are shown if there is one and if there is none.
 const (
 	nearScore = 0.5
 	someNear  = 3
 	vaguely   = 5
 )
 
-// rank compares search with the windows that were voted for. A place that is
-// clearly near comes first, with others that are nearly as near; where none
-// is, those at which the most lines of SEARCH stand follow the best one.
+// rank compares search with the windows that were voted for. A place that is clearly near comes first, with others that are nearly
+// as near. If there is none, the best one is followed by those that hold the most lines of SEARCH.
 func rank(d *document.Document, search []string, starts []vote) []near {
 	t := countTokens(search)
 	var all []near
@@ -223,10 +214,10 @@ type tokenCount struct {
 	ids   map[string]int
 	count []int // of each token
 	total int
-	left  []int // of each token, what the window under comparison has not shown yet
+	left  []int // of each token, the occurrences that the window under comparison has not shown yet
 }
 
-// countTokens counts the tokens of search, of its first lines when it is long.
+// countTokens counts the tokens of search, or of its first lines if it is long.
 func countTokens(search []string) *tokenCount {
 	t := &tokenCount{ids: map[string]int{}}
 	for _, s := range search[:min(len(search), compared)] {
@@ -245,11 +236,11 @@ func countTokens(search []string) *tokenCount {
 	return t
 }
 
-// share returns how much the window and SEARCH have in common, 0 to 1: twice
-// the bytes of their common tokens by the bytes of all tokens of both.
+// share returns the share that the window and SEARCH have in common, 0 to 1: twice the bytes of their common tokens divided by the
+// bytes of all tokens of both.
 //
-// Tokens are counted, not placed: the order within a window hardly matters
-// for finding it, and counting takes linear time.
+// It counts tokens and ignores their positions: the order within a window hardly matters for finding it, and counting takes linear
+// time.
 func (t *tokenCount) share(d *document.Document, n near) float64 {
 	copy(t.left, t.count)
 	hit, size := 0, 0
@@ -265,7 +256,7 @@ func (t *tokenCount) share(d *document.Document, n near) float64 {
 	return 2 * float64(hit) / math.Max(1, float64(t.total+size))
 }
 
-// trimASCII returns s without the ASCII space around it, line ends included.
+// trimASCII returns s without the ASCII space around it, including line ends.
 func trimASCII(s string) string {
 	for s != "" && s[0] <= ' ' {
 		s = s[1:]
@@ -279,10 +270,10 @@ func trimASCII(s string) string {
 // Bounds on the search for similar places. They keep it cheap on any input:
 // one pass over the lines of the file, a few scans of its text, a few windows.
 const (
-	voters   = 500     // lines of SEARCH that are asked where it may belong
+	voters   = 500     // lines of SEARCH that may vote
 	mostHits = 32      // places of one line or token that count; a more frequent one says little
-	probes   = 8       // tokens that are looked for in the text
-	windows  = 16      // best-voted places that are compared token by token
-	compared = 100     // lines of SEARCH that are compared with each
+	probes   = 8       // tokens that are looked up in the text
+	windows  = 16      // places with the most votes that are compared token by token
+	compared = 100     // lines of SEARCH that are compared with each place
 	longLine = 4 << 10 // bytes of a line that are compared
 )

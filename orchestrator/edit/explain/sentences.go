@@ -11,8 +11,8 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// asksNothing is the problem of a block that asks for no change and has no
-// one place either, nil when it asks for one. Where it stands does not matter then.
+// asksNothing returns the problem of a block that requests no change and does not have exactly one place either, or nil if it
+// requests one. Where its lines are does not matter then.
 func asksNothing(d *document.Document, op *parse.Operation) *problem.Problem {
 	if !lex.SameLines(op.Search, op.Replace) {
 		return nil
@@ -24,13 +24,11 @@ func asksNothing(d *document.Document, op *parse.Operation) *problem.Problem {
 	}
 }
 
-// Ambiguous says at which lines SEARCH matches alike, and which lines around
-// each place tell it apart from the others.
+// Ambiguous says at which lines SEARCH matches equally, and which lines around each place distinguish it from the others.
 //
-// To say only that there are several would have authors add lines at random.
-// The places are shown instead with the lines that would have made SEARCH unique.
-// Where no lines around do, since whole stretches of the file are equal, only
-// a number can tell, which a diff has and a block has not.
+// Reporting only that there are several would make authors add lines at random. So each place is shown with the lines that would
+// have made SEARCH unique. If no surrounding lines do, since whole stretches of the file are equal, only a line number can decide,
+// which a diff has and a block does not.
 func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.Problem {
 	if p := asksNothing(d, op); p != nil {
 		return p
@@ -77,11 +75,10 @@ func Ambiguous(d *document.Document, op *parse.Operation, lines []int) *problem.
 	return p
 }
 
-// numberedAdvice is the advice for places that no lines tell apart, or that are
-// not shown.
+// numberedAdvice is the advice for places that no lines distinguish, or that are not shown.
 const numberedAdvice = "send the change as a unified diff with the true line number of the place that is meant"
 
-// header names a place and the lines that tell it apart.
+// header names a place and the lines that distinguish it.
 func (q spot) header() string {
 	s := span(q.lo, q.hi)
 	switch {
@@ -97,8 +94,7 @@ func (q spot) header() string {
 	return s + ":"
 }
 
-// pieceAt returns the piece of an elided SEARCH that is at line at, nil
-// when SEARCH elides nothing.
+// pieceAt returns the piece of an elided SEARCH that is at line at, or nil if SEARCH elides nothing.
 func pieceAt(d *document.Document, search []string, at int) []string {
 	all := match.Pieces(search)
 	for _, s := range all {
@@ -109,8 +105,7 @@ func pieceAt(d *document.Document, search []string, at int) []string {
 	return nil
 }
 
-// numbers joins line numbers for a sentence.
-// It reads "3", "3 and 5", or "1, 3 and 5".
+// numbers joins line numbers for a sentence: "3", "3 and 5", or "1, 3 and 5".
 func numbers(lines []int) string {
 	s := make([]string, len(lines))
 	for i, l := range lines {
@@ -122,10 +117,10 @@ func numbers(lines []int) string {
 	return strings.Join(s, "")
 }
 
-// Binary refuses all operations on a file that is no text.
+// Binary refuses all operations on a file that is not text.
 //
-// Every block is named, so that none is called sound and sent again. A file in
-// UTF-16 has a NUL in every other byte, hence the second guess.
+// It names every block, so that none is called sound and sent again. A file in UTF-16 can have a NUL in every other byte, hence the
+// second guess.
 func Binary(path string, ops []*parse.Operation) (problems []problem.Problem) {
 	for _, op := range ops {
 		problems = append(problems, problem.Problem{
@@ -136,10 +131,10 @@ func Binary(path string, ops []*parse.Operation) (problems []problem.Problem) {
 	return problems
 }
 
-// Already says that the change is there.
+// Already says that the change has already been made.
 //
-// It is no success: the author worked from an older file than this one, and
-// what else the response says may rest on that.
+// That does not count as success: the author worked from an older file than this one, and the rest of the response may depend on
+// that.
 func Already(d *document.Document, op *parse.Operation, at int) *problem.Problem {
 	lo, hi := lex.Outer(op.Replace)
 	return &problem.Problem{
@@ -149,11 +144,10 @@ func Already(d *document.Document, op *parse.Operation, at int) *problem.Problem
 	}
 }
 
-// Overlapping says that two blocks contradict each other. It shows the lines
-// of both: what one block for both would replace.
+// Overlapping says that two blocks contradict each other. It shows the lines of both, which one block for both would replace.
 //
-// One block for both is the only advice that always works: which of the two
-// should give way is not known, and in turn they would not match.
+// One block for both is the only advice that always works: which of the two should give way is unknown, and one after the other
+// they would not match.
 func Overlapping(d *document.Document, m, other *match.Match) problem.Problem {
 	lo, hi := m.Places[0].Lo, m.Places[len(m.Places)-1].Hi
 	lo, hi = min(lo, other.Places[0].Lo), max(hi, other.Places[len(other.Places)-1].Hi)
@@ -165,7 +159,7 @@ func Overlapping(d *document.Document, m, other *match.Match) problem.Problem {
 	}
 }
 
-// matches begins a sentence about where the lines to replace are.
+// matches begins a sentence about where the lines to replace match.
 func matches(op *parse.Operation) string {
 	if op.Hunk != nil {
 		return "the hunk's old lines match"
@@ -173,8 +167,7 @@ func matches(op *parse.Operation) string {
 	return "SEARCH matches"
 }
 
-// notInFile begins a sentence about lines to replace that are nowhere in the file,
-// and returns the pronoun that goes on from it.
+// notInFile begins a sentence about lines to replace that are nowhere in the file, and returns the pronoun that continues it.
 func notInFile(op *parse.Operation) (sentence, pronoun string) {
 	if op.Hunk != nil {
 		return "the hunk's old lines were not found in the file", "they"
@@ -190,8 +183,8 @@ func bodies(op *parse.Operation) (old, new string) {
 	return "SEARCH", "REPLACE"
 }
 
-// explains reports whether one more problem of the file is to be explained
-// with its lines: the first few are, the others only named.
+// explains reports whether to explain one more problem of the file with its lines: the first few are explained, the others only
+// named.
 func explains(d *document.Document) bool {
 	d.Explained++
 	return !d.Work.TrialOnly() && d.Explained <= problem.MaxQuoted
@@ -200,7 +193,7 @@ func explains(d *document.Document) bool {
 // maxPlaces bounds the places that one problem quotes: more would not be read.
 const maxPlaces = 3
 
-// notFoundAtAll is the problem of a block for which nothing in the file can be shown.
+// notFoundAtAll returns the problem of a block for which nothing in the file can be shown.
 func notFoundAtAll(op *parse.Operation, d *document.Document) problem.Problem {
 	reason, _ := notInFile(op)
 	if d.LongLine {
@@ -212,7 +205,7 @@ func notFoundAtAll(op *parse.Operation, d *document.Document) problem.Problem {
 	}
 }
 
-// writeOut asks for the lines that a REPLACE only promises.
+// writeOut asks for the lines that REPLACE promises instead of giving them.
 func writeOut(op *parse.Operation) string {
 	_, new := bodies(op)
 	if line, ok := lex.Promised(lex.LanguageOf(op.Path), op.Replace, nil); ok {

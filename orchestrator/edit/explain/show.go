@@ -10,21 +10,18 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// What a refusal quotes of the file at most. A SEARCH longer than that shows
-// its beginning and its end.
+// Bounds on what a refusal quotes of the file. A longer SEARCH shows its beginning and its end.
 const (
 	shown      = 100     // lines of the place that was probably meant
-	shownOther = 30      // lines of a place beside it
+	shownOther = 30      // lines of a further place
 	shownBytes = 6 << 10 // bytes of one place
 	shownWidth = 1000    // bytes of one line
 )
 
-// Excerpt shows lines [lo, hi) with their numbers, exactly as they are
-// after the bar, so that they can be copied.
+// Excerpt shows lines [lo, hi) with their numbers. The text after the bar is exact, so it can be copied.
 func Excerpt(d *document.Document, lo, hi int) string { return excerptUpTo(d, shown, lo, hi) }
 
-// excerptUpTo is excerpt with a bound on the lines. A long range loses its
-// middle, a long line its end.
+// excerptUpTo is like Excerpt with a bound on the lines. It omits the middle of a long range and the end of a long line.
 func excerptUpTo(d *document.Document, most, lo, hi int) string {
 	lo, hi = max(0, lo), min(d.Len(), hi)
 	var b strings.Builder
@@ -37,8 +34,7 @@ func excerptUpTo(d *document.Document, most, lo, hi int) string {
 	return b.String()
 }
 
-// excerptIn is the excerpt of a spot with its surroundings, lines [lo, hi):
-// those around it have a colon for the bar.
+// excerptIn returns the excerpt of a spot within lines [lo, hi). The lines around the spot have a colon in place of the bar.
 func excerptIn(d *document.Document, q spot, lo, hi int) string {
 	var b strings.Builder
 	if lo < q.from {
@@ -51,16 +47,14 @@ func excerptIn(d *document.Document, q spot, lo, hi int) string {
 	return b.String()
 }
 
-// Around is the excerpt of one line, from 1, with the two before it and the
-// one after: enough to see what a parser stumbled over, which mostly stands
-// before the place that it names.
+// Around returns the excerpt of one line, from 1, with the two before it and the one after. That is enough to see what a parser
+// failed on, which is mostly before the place that it names.
 func Around(d *document.Document, line int) string {
 	return excerptIn(d, spot{from: line - 1, to: line}, max(0, line-3), min(d.Len(), line+1))
 }
 
-// writeLines writes lines [lo, hi) with their numbers before a bar.
-// The bar has one space after it, whatever the line begins with: what is right
-// of it can be copied as a column.
+// writeLines writes lines [lo, hi) with their numbers before a bar. One space follows the bar, whatever the line begins with, so
+// the text to the right of it can be copied as a column.
 func writeLines(d *document.Document, b *strings.Builder, lo, hi int, bar rune) {
 	for i := lo; i < hi; i++ {
 		s := d.Line(i)
@@ -71,11 +65,10 @@ func writeLines(d *document.Document, b *strings.Builder, lo, hi int, bar rune) 
 	}
 }
 
-// fitting returns how lines [lo, hi) are cut to most lines and shownBytes:
-// those of [head, tail) are left out. head is tail when all fit.
+// fitting returns how lines [lo, hi) are reduced to most lines and shownBytes: lines [head, tail) are left out. head equals tail if
+// all fit.
 //
-// Lines are taken from both ends in turn, since an author knows a piece of
-// code by how it begins and ends.
+// It takes lines from both ends in turn, since an author recognizes a piece of code by how it begins and ends.
 func fitting(d *document.Document, lo, hi, most int) (head, tail int) {
 	head, tail = lo, hi
 	size := 0
@@ -96,8 +89,7 @@ func fitting(d *document.Document, lo, hi, most int) (head, tail int) {
 	return head, tail
 }
 
-// legible reports whether lines [lo, hi) can be copied from their excerpt:
-// all of them are shown, none is cut, all are UTF-8.
+// legible reports whether lines [lo, hi) can be copied from their excerpt: all of them are shown, none is shortened, all are UTF-8.
 func legible(d *document.Document, most, lo, hi int) bool {
 	if head, tail := fitting(d, lo, hi, most); head < tail {
 		return false
@@ -110,7 +102,7 @@ func legible(d *document.Document, most, lo, hi int) bool {
 	return true
 }
 
-// span names lines [lo, hi), from 0, to a reader who counts from 1.
+// span names lines [lo, hi), from 0, for a reader who counts from 1.
 func span(lo, hi int) string {
 	if hi-lo < 2 {
 		return fmt.Sprintf("line %d", lo+1)
@@ -118,11 +110,10 @@ func span(lo, hi int) string {
 	return fmt.Sprintf("lines %d to %d", lo+1, hi)
 }
 
-// cutAround shortens a line to about width bytes around byte at, so that what
-// is there stays in sight.
+// cutAround shortens a line to about width bytes around byte at, so that the text there stays visible.
 //
-// A third of the width goes before at: what comes after a difference tells
-// more about it than what leads up to it, which both lines have in common.
+// A third of the width goes before at: the text after a difference explains it better than the text before it, which both lines
+// have in common.
 func cutAround(s string, at, width int) string {
 	if len(s) <= width {
 		return s
@@ -141,8 +132,8 @@ func cutAround(s string, at, width int) string {
 	return out
 }
 
-// visible shows space and characters that look like others by signs and
-// code points: a tab as ⇥, a space as ·, a carriage return as ␍.
+// visible replaces space and characters that look like others with signs and code points: a tab with ⇥, a space with ·, a carriage
+// return with ␍.
 func visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -164,14 +155,13 @@ func visible(s string) string {
 	return b.String()
 }
 
-// A spot is a place of the file as a refusal shows it: lines [lo, hi), from
-// 0, that SEARCH stands for, and [from, to) around them, which are nowhere
-// else in the file when alone is set.
+// A spot is a place of the file as a refusal shows it: lines [lo, hi), from 0, that SEARCH stands for, and [from, to) around them,
+// which occur nowhere else in the file if alone is set.
 type spot struct {
 	lo, hi   int
 	from, to int
 	alone    bool
 }
 
-// printable returns text without bytes that are not UTF-8.
+// printable returns text with bytes that are not UTF-8 replaced by U+FFFD.
 func printable(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

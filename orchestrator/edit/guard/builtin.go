@@ -7,9 +7,8 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// builtin reports whether a name means something in a language without an import
-// or a definition of it. Where one that shadows it goes, a use that stays is not
-// one of a missing name: the edit may well mean the language's own.
+// builtin reports whether a name has a meaning in a language without an import or a definition of it. If a definition that shadows
+// it is removed, a remaining use does not refer to a missing name: the edit may well mean the language's own.
 func builtin(lang lex.Grammar, name string) bool {
 	names := scriptBuiltins
 	if lang == lex.PythonGrammar {
@@ -34,8 +33,8 @@ enumerate eval exec exit filter float format frozenset getattr globals hasattr h
 list locals map max memoryview min next object oct open ord pow print property quit range repr reversed round set setattr slice sorted
 staticmethod str sum super tuple type vars zip`)
 
-// scriptBuiltins are the global names that the engines of JavaScript share,
-// those of browsers and of Node.js that are alike in both, and Node.js's own, sorted.
+// scriptBuiltins are the global names that the JavaScript engines share, those of browsers and Node.js that are alike in both, and
+// Node.js's own, sorted.
 var scriptBuiltins = sorted(`
 AbortController AbortSignal AggregateError Array ArrayBuffer Atomics BigInt Blob Boolean BroadcastChannel Buffer CompressionStream Crypto
 CryptoKey CustomEvent DOMException DataView Date DecompressionStream Error EvalError Event EventTarget File FinalizationRegistry Float32Array
@@ -46,7 +45,7 @@ Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WebAssembly Web
 console crypto decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval fetch globalThis isFinite isNaN parseFloat parseInt
 performance process queueMicrotask setInterval setTimeout structuredClone unescape clearImmediate setImmediate`)
 
-// sorted returns the words of a list in order.
+// sorted returns the words of a list, sorted.
 func sorted(list string) []string {
 	names := strings.Fields(list)
 	slices.Sort(names)

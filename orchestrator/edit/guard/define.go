@@ -16,33 +16,28 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// A definition is a function, method, class, type or constant that a file
-// gives a name.
+// A definition is a function, method, class, type or constant that a file names.
 type definition struct {
 	name  string // qualified by its class or receiver: "Cart.total"
 	shown string // how it begins, for a person: "def total"
 	plain bool   // at the top level, so that its bare name refers to it
 }
 
-// manyDefinitions is how many definitions a file has before the loss of more
-// than half of them is taken for a lost thread rather than a small edit. Half
-// of fewer are two or three, which a change may well mean to take out.
+// manyDefinitions is the number of definitions from which losing more than half of them counts as a model losing the thread rather
+// than a small edit. Half of fewer are two or three, which a change may well intend to remove.
 const manyDefinitions = 6
 
-// CheckDefinitions refuses an edit that drops a definition which the file
-// still uses and nothing else in it defines.
+// CheckDefinitions refuses an edit that drops a definition which the file still uses and nothing else in it defines.
 //
-// It is deliberately narrow, since the gates run afterwards: only bare names
-// of the top level count as used, and none that anything else in the file may
-// bind. whole tells that the edit gave the file anew; then the loss of more than
-// half of the definitions is refused too.
+// It is deliberately narrow, since the gates run afterwards. Only bare names of the top level count as used, and none that anything
+// else in the file may bind. whole tells that the edit gave the whole file; then the loss of more than half of the definitions is
+// refused too.
 //
-// A file with "def total" and a call of total() that comes out with the call
-// alone is refused. It is not when the edit also imports or assigns another
-// total, nor when what is left is cart.total(): that may be any object's method.
+// If a file has "def total" and a call of total(), an edit that leaves only the call is refused. It is not refused if the edit also
+// imports or assigns another total, nor if the remaining use is cart.total(): that may be a method of any object.
 //
-// elsewhere reports whether another file gives a name that this one refers to,
-// as those of a Go package do; nil when no other file can.
+// elsewhere reports whether another file declares a name that this one refers to, as in a Go package; it is nil if no other file
+// can.
 func CheckDefinitions(d *document.Document, ops []*parse.Operation, after string, whole bool, elsewhere func(name string) bool) *problem.Problem {
 	before := d.Text
 	after = strings.TrimPrefix(after, lex.BOM)
@@ -58,7 +53,7 @@ func CheckDefinitions(d *document.Document, ops []*parse.Operation, after string
 		return slices.ContainsFunc(now, func(n definition) bool { return n.name == o.name })
 	})
 	for _, g := range gone[:min(len(gone), maxDropped)] {
-		// A method is not asked for: its uses name an object, whose class nobody knows.
+		// Methods are not checked: their uses name an object whose class is unknown.
 		if line := users(g.name); g.plain && line > 0 && (elsewhere == nil || !elsewhere(g.name)) {
 			return dropped(d, ops, g, line, after)
 		}
@@ -73,10 +68,8 @@ func CheckDefinitions(d *document.Document, ops []*parse.Operation, after string
 	return nil
 }
 
-// dropped makes the refusal of an edit that drops g, still used at a line of
-// the result. The block that names the definition is at fault: the first whose
-// SEARCH holds "def total". A file given whole has no SEARCH, and its first
-// block is named.
+// dropped makes the refusal of an edit that drops g, which is still used at a line of the result. The block that names the
+// definition is at fault: the first whose SEARCH holds "def total". A file given whole has no SEARCH, so its first block is named.
 func dropped(d *document.Document, ops []*parse.Operation, g definition, line int, after string) *problem.Problem {
 	p := &problem.Problem{Block: ops[0].Block, Path: d.Path, Kind: problem.KindRefused, Lines: []int{line}}
 	for _, op := range ops {
@@ -91,12 +84,10 @@ func dropped(d *document.Document, ops []*parse.Operation, g definition, line in
 	return p
 }
 
-// definitions lists what a file defines. users returns the first line that
-// uses a name of the top level which nothing in the file binds, 0 for none; it
-// is nil where the file cannot be read with certainty.
+// definitions lists what a file defines. users returns the first line that uses a name of the top level which nothing in the file
+// binds, or 0 if there is none. It is nil if the file cannot be read with certainty.
 //
-// A style sheet gives no names to refer to. A file with "from m import *" may
-// have any name from there, so that none can be said to be lost.
+// A style sheet has no names to refer to. A file with "from m import *" may have any name from there, so none can be called lost.
 func definitions(name, text string) (list []definition, users func(string) int) {
 	if strings.HasSuffix(strings.ToLower(name), ".go") {
 		return goDefinitions(text)
@@ -125,12 +116,11 @@ func definitions(name, text string) (list []definition, users func(string) int) 
 	}
 }
 
-// pythonDefinitions lists functions and classes, methods by their class: "Cart"
-// and "Cart.total" for a class with one method.
+// pythonDefinitions lists functions and classes, with methods qualified by their class: "Cart" and "Cart.total" for a class with
+// one method.
 //
-// The columns of the statements tell what is in what, as in the language
-// itself. A function under "if" or "try" is listed, but not plain: another
-// branch may define the same name.
+// The columns of the statements show the nesting, as in the language itself. A function below "if" or "try" is listed, but not
+// plain: another branch may define the same name.
 func (l *listing) pythonDefinitions() (list []definition) {
 	type scope struct {
 		column int
@@ -148,7 +138,7 @@ func (l *listing) pythonDefinitions() (list []definition) {
 		}
 		begins = false
 		column := l.column(i)
-		// A statement ends every scope that begins at its column or to the right of it.
+		// A statement ends every scope that begins at its column or further right.
 		for len(scopes) > 0 && scopes[len(scopes)-1].column >= column {
 			scopes = scopes[:len(scopes)-1]
 		}
@@ -168,12 +158,11 @@ func (l *listing) pythonDefinitions() (list []definition) {
 	return list
 }
 
-// scriptDefinitions lists what the top level declares: the first name behind
-// each declaring word, so that "const enum F" and "function* g" give F and g.
+// scriptDefinitions lists the declarations of the top level: the first name after each declaring word, so that "const enum F" and
+// "function* g" give F and g.
 //
-// What is in brackets is local or a member. Of "let a, b" only a is listed,
-// and nothing of "const { a } = b"; what is not listed is not guarded, which
-// lets an edit through and refuses none.
+// Names in brackets are local or members. Of "let a, b" only a is listed, and nothing of "const { a } = b". Names that are not
+// listed are not guarded, which lets an edit through but refuses none.
 func (l *listing) scriptDefinitions() (list []definition) {
 	for i := range l.toks {
 		w := l.is(i)
@@ -191,11 +180,10 @@ func (l *listing) scriptDefinitions() (list []definition) {
 	return list
 }
 
-// goDefinitions lists functions, methods and types, by Go's own parser.
+// goDefinitions lists functions, methods and types, using Go's own parser.
 //
-// The parser resolves the names of one file. What it leaves open may be defined
-// in another file of the package, so it counts only for a name that this file
-// did define. An init is not plain: nothing can refer to it.
+// The parser resolves the names within one file. An unresolved name may be defined in another file of the package, so it counts
+// only if this file did define it. An init is not plain: nothing can refer to it.
 func goDefinitions(text string) (list []definition, users func(string) int) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, 0)
@@ -228,9 +216,8 @@ func goDefinitions(text string) (list []definition, users func(string) int) {
 	}
 }
 
-// GoDeclares reports whether the file at a path, of the package named pkg,
-// declares name at its top level in every build. A file that does not parse
-// declares nothing that is certain, and one that some builds leave out neither.
+// GoDeclares reports whether the file at a path, in the package named pkg, declares name at its top level in every build. A file that
+// does not parse declares nothing with certainty, and neither does one that some builds leave out.
 func GoDeclares(file, text, pkg, name string) bool {
 	if !strings.Contains(text, name) || len(text) > maxParsed || strings.Contains(text, "//go:build") || strings.Contains(text, "// +build") {
 		return false
@@ -243,13 +230,11 @@ func GoDeclares(file, text, pkg, name string) bool {
 	return err == nil && f.Name.Name == pkg && f.Scope.Lookup(name) != nil
 }
 
-// goPlatforms are the parts of a file's name for which Go builds it on some
-// systems alone.
+// goPlatforms are the parts of a file name that restrict a Go file to some systems.
 var goPlatforms = strings.Fields(`aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 windows
 386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm`)
 
-// GoPackage returns the name of the package that a Go file is of, "" when it
-// cannot be read.
+// GoPackage returns the package name of a Go file, or "" if it cannot be read.
 func GoPackage(text string) string {
 	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
 	if err != nil {
@@ -258,9 +243,8 @@ func GoPackage(text string) string {
 	return f.Name.Name
 }
 
-// receiverName returns the type of a method's receiver, without pointer and
-// type parameters: "Cart" for (c *Cart), "Set" for (s Set[K, V]). A method
-// that moves from a value to a pointer is still the same definition.
+// receiverName returns the type of a method's receiver, without pointer and type parameters: "Cart" for (c *Cart), "Set" for
+// (s Set[K, V]). A method that moves from a value to a pointer receiver is still the same definition.
 func receiverName(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

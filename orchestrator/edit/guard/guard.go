@@ -1,10 +1,9 @@
-// Package guard judges the result of an edit by what its language says.
+// Package guard judges the result of an edit by the rules of its language.
 //
-// It owns the imports that a block dropped although the file still uses them,
-// definitions that are gone although they are used, results that no longer parse
-// where the text before did, and results that lost most of a file. It compares with the file
-// before: what was broken already is no fault of the edit, and what cannot be
-// judged is left to the gates.
+// It owns four checks: imports that a block dropped although the file still uses them, definitions that are gone although they are
+// used, results that no longer parse although the text before did, and results that lost most of a file. It compares with the file
+// before the edit: faults that were already there do not count against the edit. Anything that it cannot judge is left to the
+// gates.
 package guard
 
 import (
@@ -21,15 +20,14 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// The guard against a response that empties a file: shorter than half of what
-// it was, when it had at least this many lines. Diffs are exempt, since their
-// form spells out every line that goes and how many.
+// guardLines belongs to the guard against a response that empties a file. It is the least number of lines of a file for which a
+// result of less than half its size is refused. Diffs are exempt, since they spell out every removed line and their number.
 const guardLines = 40
 
-// CheckBlock refuses a block that could never be applied, before it is looked for.
+// CheckBlock refuses a block that could never be applied, before its place is looked up.
 //
-// An empty SEARCH would match everywhere. It is sound only for a file that
-// is empty or absent, and such blocks have become whole contents before.
+// An empty SEARCH would match everywhere. It is sound only for a file that is empty or absent, and such blocks were turned into
+// whole contents earlier.
 func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	p := &problem.Problem{Block: op.Block, Path: d.Path, Kind: problem.KindRefused}
 	if lo, hi := lex.Outer(op.Search); lo == hi {
@@ -42,7 +40,7 @@ func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 	}
 	find := sync.OnceValue(func() match.Finding { return match.Find(d, op) })
 	if line, ok := promised(d, op, find); ok {
-		if f := find(); len(f.Places) == 0 { // both faults are told at once
+		if f := find(); len(f.Places) == 0 { // both faults are reported at once
 			return explain.Unplaced(d, op, f)
 		}
 		p.Reason = fmt.Sprintf("REPLACE holds the placeholder %s instead of the code it stands for", problem.Quote(line))
@@ -62,9 +60,8 @@ func CheckEdit(d *document.Document, ops []*parse.Operation, left int) *problem.
 
 // CheckSize refuses a result of left bytes that lost more than half of the file.
 //
-// Emptying a file is a known failure of models that lose the thread: they
-// repeat a file's beginning and stop. Small files are exempt, because there
-// half of the text is soon reached by honest edits.
+// Emptying a file is a known failure of models that lose the thread: they repeat the beginning of a file and stop. Small files are
+// exempt, because honest edits soon reach half of their text.
 func CheckSize(d *document.Document, block, left int) *problem.Problem {
 	if d.Len() < guardLines || 2*left >= len(d.Text) {
 		return nil
@@ -76,8 +73,7 @@ func CheckSize(d *document.Document, block, left int) *problem.Problem {
 	}
 }
 
-// CheckInterpreter refuses a result in which something is above the line
-// that names the interpreter of a script: there it is but a comment.
+// CheckInterpreter refuses a result with text above the line that names a script's interpreter: there that line is only a comment.
 func CheckInterpreter(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	first, _, _ := strings.Cut(d.Text, "\n")
 	if !strings.HasPrefix(first, "#!") || strings.HasPrefix(after, "#!") || !strings.Contains(after, "\n"+first) {

@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// An imported name is one name that an import at the top of a file binds.
+// An imported is one name that an import at the top of a file binds.
 type imported struct {
 	name   string // in this file
 	module string // as written
@@ -16,12 +16,10 @@ type imported struct {
 	lo, hi int    // the lines of the whole statement, from 0
 }
 
-// KeepImports puts back the imports that an edit drops while the file still
-// uses their names, and returns them with the text.
+// KeepImports restores the imports that an edit drops while the file still uses their names, and returns them with the text.
 //
-// An import whose name is no longer used goes as asked; one that moved is not
-// dropped. Where anything else in the file or the language itself gives the name
-// a meaning, or the file cannot be read with certainty, nothing is put back.
+// An import whose name is no longer used is removed as requested; an import that moved is not dropped. If anything else in the file
+// or the language itself gives the name a meaning, or the file cannot be read with certainty, nothing is restored.
 func KeepImports(name, before, after string) (text string, kept []string) {
 	if !mayDropImport(before, after) || !parsable(before) || !parsable(after) {
 		return after, nil
@@ -58,23 +56,22 @@ func KeepImports(name, before, after string) (text string, kept []string) {
 	for i, m := range back {
 		back[i] = was.alone(m, old)
 	}
-	// Each line put back moves those below, so the places are looked up anew.
+	// Each restored line moves those below, so the places are determined anew.
 	for _, m := range back {
 		d := document.New(name, []byte(after))
 		after = d.Mark + insert(d, placeOf(d, is, m, old, now), m.text)
 		kept = append(kept, m.text)
-		is.toks, is.outer, is.shuts = nil, nil, nil // makes room for the next
+		is.toks, is.outer, is.shuts = nil, nil, nil // frees memory for the next one
 		is, _ = newListing(strings.TrimPrefix(after, lex.BOM), lang)
 		now = is.imports()
 	}
 	return after, kept
 }
 
-// alone gives an import that had its lines to itself the text that it had, so
-// that "import os  # noqa" keeps its remark.
+// alone restores the original text of an import that had its lines to itself, so that "import os  # noqa" keeps its remark.
 //
-// One that shared its statement, or had several lines, keeps the text made for
-// it: "from m import b" for the b of "from m import a, b".
+// An import that shared its statement, or had several lines, keeps the text made for it: "from m import b" for the b of
+// "from m import a, b".
 func (l *listing) alone(m imported, all []imported) imported {
 	for _, o := range all {
 		if o.lo == m.lo && o.name != m.name {
@@ -88,12 +85,10 @@ func (l *listing) alone(m imported, all []imported) imported {
 	return m
 }
 
-// placeOf returns the line before which a dropped import goes: behind what is
-// left of its own statement, else next to the import that it stood next to,
-// else behind the head of the file.
+// placeOf returns the line before which a dropped import goes: after the remainder of its own statement, else next to the import
+// that was its neighbour, else after the head of the file.
 //
-// A linter of import order is then content where it was before. Of two
-// neighbours that are equally near, the one above counts.
+// So a linter of import order that was content before stays content. Of two neighbours at equal distance, the one above counts.
 func placeOf(d *document.Document, is *listing, m imported, old, now []imported) int {
 	for _, n := range now {
 		if n.module == m.module {
@@ -123,20 +118,18 @@ func placeOf(d *document.Document, is *listing, m imported, old, now []imported)
 	return is.head(d)
 }
 
-// head returns the line behind what must stay at the top of a file: a first
-// line for the system, a docstring or directive, imports from __future__.
+// head returns the line after the part that must stay at the top of a file: a first line for the system, a docstring or directive,
+// imports from __future__.
 //
-// An import above a docstring would make a plain string of it, one above
-// "use client" would void the directive, and one above an import from
-// __future__ is an error of Python's.
+// An import above a docstring would turn it into a plain string, one above "use client" would void the directive, and one above an
+// import from __future__ is an error in Python.
 func (l *listing) head(d *document.Document) int {
 	at := 0
 	for at < d.Len() && (strings.HasPrefix(d.Line(at), "#!") || strings.HasPrefix(d.Line(at), "# -*-")) {
 		at++
 	}
 	for i := 0; i < len(l.toks); i++ {
-		// A statement ends with its logical line in Python, with its line or a
-		// semicolon in a script.
+		// A statement ends with its logical line in Python, and with its line or a semicolon in a script.
 		first := i
 		for i+1 < len(l.toks) && l.toks[i].Kind != lex.TokenLine && l.punct(i) != ';' && (l.lang == lex.PythonGrammar || l.line(i+1) == l.line(first)) {
 			i++
@@ -152,11 +145,11 @@ func (l *listing) head(d *document.Document) int {
 	return min(at, d.Len())
 }
 
-// imports lists what the statements at the top level of a file import. A
-// statement that is not certain in all its parts is left out.
+// imports lists the imports of the statements at the top level of a file. It leaves out a statement unless it is certain in all its
+// parts.
 //
-// Only what begins in the first column counts. An import within a function, or
-// under "if" or "try", is there for a reason that a line at the top would undo.
+// Only statements that begin in the first column count. An import within a function, or below "if" or "try", is there for a reason
+// that a line at the top would defeat.
 func (l *listing) imports() []imported {
 	var list []imported
 	for i := range l.toks {
@@ -173,8 +166,8 @@ func (l *listing) imports() []imported {
 	return list
 }
 
-// hasStar reports whether the file imports names that it does not list, as
-// "from m import *" does. Any name may come from there, so none is missing.
+// hasStar reports whether the file imports names that it does not list, as in "from m import *". Any name may come from there, so
+// none is missing.
 func (l *listing) hasStar() bool {
 	for i := range l.toks {
 		if l.lang == lex.PythonGrammar && l.is(i) == "import" && l.punct(i+1) == '*' {
@@ -184,15 +177,13 @@ func (l *listing) hasStar() bool {
 	return false
 }
 
-// pythonImport reads the statement that begins at token i:
-// "import a.b as c, d" or "from m import (a as b, c)".
+// pythonImport reads the statement that begins at token i: "import a.b as c, d" or "from m import (a as b, c)".
 //
 //	import a.b, c as d         gives  a: "import a.b"          d: "import c as d"
 //	from m import (a as b, c)  gives  b: "from m import a as b"  c: "from m import c"
 //
-// A statement that shares its line by a semicolon is left out: the line is not
-// its own to give back. So is __future__, which changes the language, and whose
-// names nothing refers to.
+// It leaves out a statement that shares its line by a semicolon, since the line is not its own to restore. It also leaves out
+// __future__, which changes the language and whose names nothing refers to.
 func (l *listing) pythonImport(i int) []imported {
 	end := i
 	for end < len(l.toks) && l.toks[end].Kind != lex.TokenLine {
@@ -225,7 +216,7 @@ func (l *listing) pythonImport(i int) []imported {
 				whole += l.is(j)
 			}
 		}
-		if name == "" { // "import a.b" binds a alone
+		if name == "" { // "import a.b" binds only a
 			name, _, _ = strings.Cut(whole, ".")
 		}
 		if head == "import " {
@@ -238,12 +229,10 @@ func (l *listing) pythonImport(i int) []imported {
 	return list
 }
 
-// scriptImport reads the statement that begins at token i:
-// import [type] a, { b as c }, * as d from "m".
+// scriptImport reads the statement that begins at token i: import [type] a, { b as c }, * as d from "m".
 //
-// Each name is given an import of its own, in the manner of the statement: its
-// quotation marks, its semicolon, its "type" and the space in its braces. Two
-// imports from one module are as good as one to every reader of the file.
+// It gives each name its own import in the style of the statement: its quotation marks, its semicolon, its "type" and the space in
+// its braces. Two imports from one module are as good as one to every reader of the file.
 func (l *listing) scriptImport(i int) []imported {
 	end := i + 1
 	for end < len(l.toks) && l.toks[end].Kind != lex.TokenString {
@@ -253,9 +242,9 @@ func (l *listing) scriptImport(i int) []imported {
 		end++
 	}
 	if end == len(l.toks) || end == i+1 || l.is(end-1) != "from" || l.is(end+1) == "with" || l.is(end+1) == "assert" {
-		return nil // imported for its effect, or with attributes
+		return nil // imported for its side effect, or with attributes
 	}
-	// "type" is the name imported in: import type from "m", import type, { a } from "m".
+	// "type" is itself the imported name in: import type from "m", import type, { a } from "m".
 	lead, tail := "import ", " from "+l.is(end)
 	if l.punct(end+1) == ';' {
 		tail += ";"
@@ -286,9 +275,8 @@ func (l *listing) scriptImport(i int) []imported {
 	return list
 }
 
-// named reads the names in the braces that token o opens, and calls add with
-// each name and the braces that import it alone: of {a,b as c} with "a", "{a}"
-// and with "c", "{b as c}". The last word of a part is the name in this file.
+// named reads the names in the braces that token o opens, and calls add with each name and the braces that import only that name:
+// for {a,b as c} with "a", "{a}" and with "c", "{b as c}". The last word of a part is the name in this file.
 func (l *listing) named(o int, add func(name, what string)) {
 	space := " "
 	if l.toks[o+1].Lo == l.toks[o].Hi {

@@ -14,12 +14,10 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// keepGoImports is KeepImports for Go, by its own parser: a name is used when
-// the file selects from it and declares it nowhere.
+// keepGoImports is KeepImports for Go, using Go's own parser: a name is used if the file selects from it and declares it nowhere.
 //
-// Imports for their effect, dot imports and "C" go as asked: nothing in the
-// file tells whether they are needed. An import that is there under another
-// name, or another import under that name, was meant as a replacement.
+// Imports for their side effect, dot imports and "C" are removed as requested: nothing in the file shows whether they are needed.
+// The same import under another name, or another import under the same name, was meant as a replacement.
 func keepGoImports(before, after string) (text string, kept []string) {
 	was, err1 := parser.ParseFile(token.NewFileSet(), "", before, parser.ImportsOnly)
 	fset := token.NewFileSet()
@@ -52,21 +50,19 @@ func keepGoImports(before, after string) (text string, kept []string) {
 	for _, line := range back {
 		text = addGoImport(text, line)
 	}
-	// A list on one line, import ("a"; "b"), has no line to put another in: the
-	// result does not parse, and the edit stays as it was.
+	// A list on one line, import ("a"; "b"), has no line at which to insert another: the result does not parse, and the edit stays
+	// as it was.
 	if goFault(strings.TrimPrefix(text, lex.BOM)) != nil {
 		return after, nil
 	}
 	return text, back
 }
 
-// goVersion is the part of an import path that names a major version: the v2 of
-// "a.org/b/v2", whose package is b.
+// goVersion matches the part of an import path that names a major version: the v2 of "a.org/b/v2", whose package is b.
 var goVersion = lazyregexp.New(`^v[0-9]+$`)
 
-// goName returns the name that an import binds, "" when that is not certain
-// from its path, which is a matter of convention: "b" for "a.org/b/v2", nothing
-// for "a.org/go-b", whose package may be called b, gob or anything else.
+// goName returns the name that an import binds, or "" if its path does not determine it with certainty, since that depends on
+// convention: "b" for "a.org/b/v2", nothing for "a.org/go-b", whose package may be called b, gob or anything else.
 func goName(s *ast.ImportSpec) string {
 	if s.Name != nil {
 		return strings.Trim(s.Name.Name, "_.")
@@ -85,11 +81,10 @@ func goName(s *ast.ImportSpec) string {
 	return name
 }
 
-// selected returns the names that a file selects from and does not declare:
-// "fmt" for fmt.Println, and only "a" for a.b.c.
+// selected returns the names that a file selects from and does not declare: "fmt" for fmt.Println, and only "a" for a.b.c.
 //
-// The parser resolves what the file declares, a variable named like a package
-// included, and leaves the rest open; a package is always among that.
+// The parser resolves the names that the file declares, including a variable named like a package, and leaves the rest unresolved;
+// a package is always among the rest.
 func selected(f *ast.File) map[string]bool {
 	names := map[string]bool{}
 	free := map[*ast.Ident]bool{}
@@ -107,13 +102,11 @@ func selected(f *ast.File) map[string]bool {
 	return names
 }
 
-// addGoImport adds one import to the first list of imports, in its order, or
-// behind the package clause when there is none.
+// addGoImport adds one import to the first list of imports, in its order, or after the package clause if there is none.
 //
-// In the order means before the first path that is greater, and before the
-// closing parenthesis when none is. Imports without parentheses are followed by
-// one more of their kind. Groups within a list are not told apart: the order
-// of all its paths decides.
+// In its order means before the first path that is greater, or before the closing parenthesis if none is. Imports without
+// parentheses are followed by one more of their kind. Groups within a list are not distinguished: the order of all its paths
+// decides.
 func addGoImport(text, line string) string {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, parser.ImportsOnly)
@@ -142,10 +135,10 @@ func addGoImport(text, line string) string {
 	return d.Mark + insert(d, at, add)
 }
 
-// insert returns the text with one line more, before line at.
+// insert returns the text with one more line before line at.
 //
-// Behind a last line without a line end the new line gets one before it and
-// none after it: whether the file ends in one is not for this edit to change.
+// After a last line without a line end the new line gets one before it and none after it: this edit must not change whether the
+// file ends in one.
 func insert(d *document.Document, at int, line string) string {
 	cut := d.Off[at]
 	if at > 0 && at == d.Len() && d.End(at-1) == "" {
@@ -154,7 +147,6 @@ func insert(d *document.Document, at int, line string) string {
 	return d.Text[:cut] + line + d.EndNear(at, at) + d.Text[cut:]
 }
 
-// maxDropped bounds the names whose uses are looked for, and so the imports that
-// are put back: for each the file is read through. An edit that drops more is no
-// slip, and is left to the gates.
+// maxDropped bounds the names whose uses are looked up, and so the imports that are restored: the file is read through for each
+// one. An edit that drops more does so intentionally, and is left to the gates.
 const maxDropped = 64

@@ -7,17 +7,16 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A listing is a text as tokens, with what belongs to each: the brackets around
-// it. It is what the guards for imports and definitions look names up in.
+// A listing is a text as tokens, with the brackets around each. The guards for imports and definitions look up names in it.
 type listing struct {
 	text  string
 	lang  lex.Grammar
 	toks  []lex.Lexeme
-	outer []int // the token that opens the innermost bracket around each, -1 for none
-	shuts []int // for an opening bracket: the token that closes it, -1 elsewhere
+	outer []int // the token that opens the innermost bracket around each, or -1
+	shuts []int // for an opening bracket: the token that closes it; -1 elsewhere
 }
 
-// newListing reads a text; ok is false when it cannot be read with certainty.
+// newListing reads a text; it returns false if the text cannot be read with certainty.
 func newListing(text string, lang lex.Grammar) (*listing, bool) {
 	toks, ok := lex.LexAll(text, lang)
 	l := &listing{text: text, lang: lang, toks: toks, outer: make([]int, len(toks)), shuts: make([]int, len(toks))}
@@ -39,7 +38,7 @@ func newListing(text string, lang lex.Grammar) (*listing, bool) {
 	return l, ok
 }
 
-// is returns the text of token i, "" beyond the ends.
+// is returns the text of token i, or "" beyond the ends.
 func (l *listing) is(i int) string {
 	if i < 0 || i >= len(l.toks) {
 		return ""
@@ -47,7 +46,7 @@ func (l *listing) is(i int) string {
 	return l.text[l.toks[i].Lo:l.toks[i].Hi]
 }
 
-// punct returns the punctuation that token i is, 0 for anything else.
+// punct returns the punctuation byte of token i, or 0 for any other token.
 func (l *listing) punct(i int) byte {
 	if i < 0 || i >= len(l.toks) || l.toks[i].Kind != lex.TokenPunct {
 		return 0
@@ -55,8 +54,8 @@ func (l *listing) punct(i int) byte {
 	return l.text[l.toks[i].Lo]
 }
 
-// column returns how far token i is from the start of its line, in bytes: a tab
-// is one, which is enough to tell the first column from the rest.
+// column returns the distance of token i from the start of its line, in bytes. A tab counts as one, which is enough to tell the
+// first column from the rest.
 func (l *listing) column(i int) int {
 	at := l.toks[i].Lo
 	return at - strings.LastIndexAny(l.text[:at], "\r\n") - 1
@@ -67,13 +66,11 @@ func (l *listing) line(i int) int {
 	return 1 + strings.Count(l.text[:l.toks[i].Lo], "\n")
 }
 
-// uses returns the tokens that refer to what the file or the module calls name.
-// bound tells that something in the file gives that name a meaning of its own,
-// in whatever scope: nobody can then say what a use refers to without
-// resolving scopes, and the guards do nothing.
+// uses returns the tokens that refer to name as the file or the module defines it. bound tells that something in the file gives that
+// name a meaning of its own in some scope: then it is unknown what a use refers to without resolving scopes, and the guards do
+// nothing.
 //
-// Behind a dot a name is an attribute and neither: a.x says nothing of x. Behind
-// three dots it is spread: f(...x) is a use.
+// After a dot a name is an attribute and neither: a.x says nothing about x. After three dots it is spread: f(...x) is a use.
 func (l *listing) uses(name string) (refs []int, bound bool) {
 	for i, t := range l.toks {
 		if t.Kind == lex.TokenString && l.lang == lex.PythonGrammar && l.listed(i, name) {
@@ -98,8 +95,8 @@ func (l *listing) uses(name string) (refs []int, bound bool) {
 	return refs, false
 }
 
-// listed reports whether token i is the string name in an assignment to
-// __all__, which is a use of the name: __all__ = ["x"] and __all__ += ["x"].
+// listed reports whether token i is the string name in an assignment to __all__, which counts as a use of the name: __all__ = ["x"]
+// and __all__ += ["x"].
 func (l *listing) listed(i int, name string) bool {
 	if strings.Trim(l.is(i), `"'`) != name || l.outer[i] < 0 {
 		return false
@@ -108,8 +105,8 @@ func (l *listing) listed(i int, name string) bool {
 	return l.punct(o-1) == '=' && (l.is(o-2) == "__all__" || l.is(o-3) == "__all__")
 }
 
-// assigns reports whether token i is a lone "=". The lexer gives "==", "=>" and
-// "<=" byte by byte, so that their neighbours in the text tell them apart.
+// assigns reports whether token i is a lone "=". The lexer returns "==", "=>" and "<=" byte by byte, so the neighbouring bytes
+// distinguish them.
 func (l *listing) assigns(i int) bool {
 	if l.punct(i) != '=' {
 		return false
@@ -119,17 +116,16 @@ func (l *listing) assigns(i int) bool {
 	return !next && strings.IndexByte("=!<>", l.text[at-1]) < 0
 }
 
-// pythonUse reports whether the name at i is a use rather than the name of an
-// argument in a call: f(x=1) is about the x of f.
+// pythonUse reports whether the name at i is a use rather than the name of an argument in a call: f(x=1) refers to the x of f.
 func (l *listing) pythonUse(i int) bool {
 	return !(l.outer[i] >= 0 && l.assigns(i+1) && (l.punct(i-1) == '(' || l.punct(i-1) == ','))
 }
 
-// pythonBinds reports whether the name at i is given a meaning there: declared,
-// imported, a parameter, the variable of a loop, or assigned to.
+// pythonBinds reports whether the name at i is given a meaning there: declared, imported, a parameter, the variable of a loop, or
+// assigned to.
 //
-// It says so in doubt. A binding seen where there is none costs the file a guard;
-// one that is overlooked would have a sound edit refused.
+// In doubt it reports true. A binding seen where there is none costs the file a guard; a binding that is missed would refuse a
+// sound edit.
 func (l *listing) pythonBinds(i int) bool {
 	if slices.Contains([]string{"def", "class", "as", "for", "import", "global", "nonlocal", "lambda", "del", "case", "type"}, l.is(i-1)) {
 		return true
@@ -149,8 +145,7 @@ func (l *listing) pythonBinds(i int) bool {
 			return true // an imported name or a parameter
 		}
 	}
-	// Between "lambda" and its colon stand parameters, between "for" and its "in"
-	// variables; what is behind those is a use.
+	// Parameters are between "lambda" and its colon, variables between "for" and its "in"; a name after those is a use.
 	for j := first; j < i; j++ {
 		w := l.is(j)
 		if w != "lambda" && w != "for" || l.outer[j] != l.outer[i] || l.between(j, i, ':') {
@@ -163,14 +158,13 @@ func (l *listing) pythonBinds(i int) bool {
 	return l.target(i)
 }
 
-// maxReach bounds how many tokens of a statement, or brackets around a name, are
-// looked at for one name. What is longer is not judged.
+// maxReach bounds the tokens of a statement, or the brackets around a name, that are examined for one name. Longer ones are not
+// judged.
 const maxReach = 500
 
-// target reports whether the name at i is assigned to by its statement.
+// target reports whether the statement of the name at i assigns to it.
 //
-// "x = 1", "a, x = f()" and "(a, x) = f()" bind x. "x.a = 1", "a[x] = 1",
-// "f(x).a = 1" and "a: x = 1" use what x is already.
+// "x = 1", "a, x = f()" and "(a, x) = f()" bind x. "x.a = 1", "a[x] = 1", "f(x).a = 1" and "a: x = 1" use an existing x.
 func (l *listing) target(i int) bool {
 	if p := l.punct(i - 1); p == ':' || p == '>' || l.punct(i+1) == '.' || l.punct(i+1) == '(' || l.punct(i+1) == '[' {
 		return false // an annotation, or part of a longer target
@@ -189,8 +183,7 @@ func (l *listing) assignsAt(at int) bool { return at < len(l.text) && l.text[at]
 // called reports whether the bracket at token i follows a name, as in a call.
 func (l *listing) called(i int) bool { return i > 0 && l.toks[i-1].Kind == lex.TokenWord }
 
-// between reports whether the punctuation c is between tokens lo and hi,
-// in the brackets that lo is in.
+// between reports whether the punctuation c is between tokens lo and hi, inside the same brackets as lo.
 func (l *listing) between(lo, hi int, c byte) bool {
 	for j := lo + 1; j < hi; j++ {
 		if l.outer[j] == l.outer[lo] && l.punct(j) == c {
@@ -210,9 +203,8 @@ func (l *listing) word(lo, hi int, w string) bool {
 	return false
 }
 
-// scriptUse reports whether the name at i is a use rather than a key, a
-// method's name or a name that is exported from elsewhere: { x: 1 }, x() { } in
-// a class, export { x } from "m".
+// scriptUse reports whether the name at i is a use rather than a key, a method name or a name that is exported from elsewhere:
+// { x: 1 }, x() { } in a class, export { x } from "m".
 func (l *listing) scriptUse(i int) bool {
 	if l.punct(i+1) == ':' && l.punct(i-1) == '{' {
 		return false
@@ -226,9 +218,8 @@ func (l *listing) scriptUse(i int) bool {
 
 // scriptBinds reports whether the name at i is given a meaning there, or may be.
 //
-// It looks at the words around the name, then outwards through its brackets:
-// braces and square brackets may take a value apart, round ones may hold
-// parameters, and the first round ones decide. As in Python, doubt is a binding.
+// It looks at the words around the name, then outwards through its brackets. Braces and square brackets may destructure a value,
+// round ones may hold parameters, and the first round ones decide. As in Python, doubt counts as a binding.
 func (l *listing) scriptBinds(i int) bool {
 	declares := []string{"const", "let", "var", "function", "class", "interface", "type", "enum", "namespace"}
 	if slices.Contains(declares, l.is(i-1)) {
@@ -249,7 +240,7 @@ func (l *listing) scriptBinds(i int) bool {
 			return true
 		}
 		if w := l.is(o - 1); l.punct(o) != '(' && (w == "const" || w == "let" || w == "var" || w == "import") {
-			return true // taken apart
+			return true // destructured
 		}
 		if l.punct(o) == '(' {
 			return l.parameters(o)
@@ -258,15 +249,15 @@ func (l *listing) scriptBinds(i int) bool {
 	return false
 }
 
-// importedAt reports whether the name at i is given its meaning by an import:
-// the x of import x from "m", import a, { b as x } from "m" and import * as x from "m".
+// importedAt reports whether an import gives the name at i its meaning: the x of import x from "m", import a, { b as x } from "m"
+// and import * as x from "m".
 func (l *listing) importedAt(i int) bool {
 	for j := i - 1; j >= max(0, i-maxReach); j-- {
 		switch p := l.punct(j); {
 		case l.is(j) == "import" && l.toks[j].Kind == lex.TokenWord:
 			return l.outer[j] < 0 && l.punct(j-1) != '.'
 		case l.toks[j].Kind != lex.TokenWord && p != '{' && p != ',' && p != '*' && p != '}':
-			return false // a statement of imports ends in a string, or in a call
+			return false // an import statement ends in a string, or in a call
 		}
 	}
 	return false
@@ -275,9 +266,8 @@ func (l *listing) importedAt(i int) bool {
 // arrow reports whether token i begins "=>".
 func (l *listing) arrow(i int) bool { return l.punct(i) == '=' && l.punct(i+1) == '>' }
 
-// parameters reports whether the bracket at token o holds parameters: an arrow
-// or a body follows it. The body of an "if" or a loop follows its condition in
-// the same way, so the word before the bracket is asked too.
+// parameters reports whether the bracket at token o holds parameters: an arrow or a body follows it. The body of an "if" or a loop
+// follows its condition in the same way, so the word before the bracket is checked too.
 func (l *listing) parameters(o int) bool {
 	end := l.shuts[o]
 	if end < 0 || slices.Contains([]string{"if", "while", "for", "switch", "with"}, l.is(o-1)) {
@@ -289,12 +279,11 @@ func (l *listing) parameters(o int) bool {
 	return l.arrow(end+1) || l.punct(end+1) == '{'
 }
 
-// removed returns the whole lines of before that after does not have at that
-// place: all that lies between what the two begin and end with alike.
+// removed returns the whole lines of before that after does not have at that place: everything between their common beginning and
+// their common end.
 //
-// It spares most edits the guards below: an edit that takes no import and no
-// definition away is known by these lines alone. Of "a\nb\nc" turned into
-// "a\nc" it is "b"; two edits far apart have all that lies between them as one.
+// It spares most edits the guards below: these lines alone show that an edit removes no import and no definition. For "a\nb\nc"
+// turned into "a\nc" they are "b". Two distant edits give everything between them as one range.
 func removed(before, after string) (lo, hi int) {
 	for lo < min(len(before), len(after)) && before[lo] == after[lo] {
 		lo++
@@ -313,12 +302,11 @@ func removed(before, after string) (lo, hi int) {
 	return lo, len(before)
 }
 
-// longImport is how far an import statement is taken to reach, in bytes.
+// longImport is the assumed maximum length of an import statement, in bytes.
 const longImport = 4 << 10
 
-// mayDropImport reports whether an import may be among the lines removed. The
-// word may stand some lines above them: an edit can take out one name of a
-// statement that has many lines.
+// mayDropImport reports whether an import may be among the lines removed. The word may be some lines above them: an edit can remove
+// one name from a statement of many lines.
 func mayDropImport(before, after string) bool {
 	lo, hi := removed(before, after)
 	last := strings.LastIndex(before[:hi], "import")
@@ -336,5 +324,5 @@ func mayDropDefinition(before, after string) bool {
 	return false
 }
 
-// declaring are the words before a name that a script declares.
+// declaring are the words that precede a name that a script declares.
 var declaring = []string{"function", "class", "const", "let", "var", "interface", "type", "enum"}

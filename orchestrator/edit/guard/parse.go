@@ -25,24 +25,22 @@ import (
 	shell "mvdan.cc/sh/v3/syntax"
 )
 
-// Limits on what is parsed; a file beyond them is left to the gates. A shell
-// script is parsed by recursion, at up to 4 KiB of stack for each bracket.
+// Limits on parsing; a file beyond them is left to the gates. A shell script is parsed recursively, at up to 4 KiB of stack for
+// each bracket.
 const (
 	maxParsed       = 1 << 20 // bytes of a file
 	maxShell        = 32 << 10
 	maxShellOpening = 4 << 10 // opening brackets
 )
 
-// CheckSyntax refuses a result that no longer parses, of a file that did.
+// CheckSyntax refuses a result that no longer parses, for a file that did.
 //
-// Go, JSON, TOML, YAML, XML and shell scripts have a parser in the process.
-// Python, JavaScript, TypeScript and CSS have none here that is safe on hostile
-// input: for them only what their lexer is certain of counts, which is
-// strings, comments, brackets and Python's indentation. The syntax gate in the
-// box reads the rest.
+// Go, JSON, TOML, YAML, XML and shell scripts have a parser in the process. Python, JavaScript, TypeScript and CSS have none here
+// that is safe on hostile input. For them only what their lexer is certain of counts: strings, comments, brackets and Python's
+// indentation. The syntax gate in the box checks the rest.
 //
-// A file that did not parse before is let through whatever becomes of it: the
-// edit may be one step of its repair, and how many are left is not known here.
+// A file that did not parse before always passes: the edit may be one step of its repair, and the number of remaining steps is
+// unknown here.
 func CheckSyntax(d *document.Document, ops []*parse.Operation, after string) *problem.Problem {
 	check := parserOf(d.Path)
 	if check == nil || len(after) > maxParsed || len(d.Text) > maxParsed {
@@ -64,7 +62,7 @@ func CheckSyntax(d *document.Document, ops []*parse.Operation, after string) *pr
 		Nearest: explain.Around(now, line),
 		Advice:  "the lines above are those of the result: send the change whole, with every bracket, string and block that it opens closed, or leave it out",
 	}
-	if len(ops) == 1 { // which of several is at fault cannot be told
+	if len(ops) == 1 { // it is unknown which of several is at fault
 		p.Block = ops[0].Block
 	}
 	return p
@@ -79,11 +77,11 @@ func position(d *document.Document, at int) (line, column int) {
 	return line + 1, at - int(d.Off[line]) + 1
 }
 
-// A check returns where a text cannot be parsed, nil when it can.
+// A check returns where a text cannot be parsed, or nil if it can.
 type check func(text string) *lex.Fault
 
-// parserOf returns the check for a file by its name, nil when there is none. It
-// is the extension that counts, in any case of letters: "A.JSON" is JSON.
+// parserOf returns the check for a file by its name, or nil if there is none. The extension decides, ignoring case: "A.JSON" is
+// JSON.
 func parserOf(name string) check {
 	row := lang.ByExtension(name)
 	if row == nil {
@@ -114,9 +112,8 @@ func parserOf(name string) check {
 	return nil
 }
 
-// contained turns a panic of a parser into no objection: those parsers belong
-// to others, and what they read comes from a model. A crash there says nothing
-// about the edit, and must not end the process.
+// contained treats a panic of a parser as no objection: those parsers are third-party code, and their input comes from a model. A
+// crash there says nothing about the edit, and must not end the process.
 func contained(c check) check {
 	return func(text string) (f *lex.Fault) {
 		defer func() {
@@ -128,8 +125,7 @@ func contained(c check) check {
 	}
 }
 
-// goFault parses Go; the parser bounds its own depth. What names refer to is a
-// matter for the compiler: only the syntax is asked here.
+// goFault parses Go; the parser bounds its own depth. Only the syntax is checked here: resolving names is left to the compiler.
 func goFault(text string) *lex.Fault {
 	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	var list goscanner.ErrorList
@@ -139,9 +135,8 @@ func goFault(text string) *lex.Fault {
 	return nil
 }
 
-// commentedJSON reports whether a file's readers allow comments in its JSON, as
-// those of editors and of some tools do. Such a file cannot be judged by a
-// parser without them, and one with them would pass a comment in package.json.
+// commentedJSON reports whether the readers of a file allow comments in its JSON, as some editors and tools do. A parser that
+// rejects comments cannot judge such a file, and one that accepts them would pass a comment in package.json.
 func commentedJSON(name, base string) bool {
 	for _, s := range []string{"tsconfig", "jsconfig", ".eslintrc", "devcontainer", "settings", "launch", "tasks", "extensions", "api-extractor"} {
 		if strings.HasPrefix(base, s) {
@@ -151,8 +146,7 @@ func commentedJSON(name, base string) bool {
 	return strings.Contains(name, ".vscode/")
 }
 
-// jsonObjection parses one JSON value. The offset of its error counts the bytes
-// read, the one that cannot be there included.
+// jsonObjection parses one JSON value. The offset of its error counts the bytes read, including the invalid one.
 func jsonObjection(text string) *lex.Fault {
 	var bad *json.SyntaxError
 	var value json.RawMessage
@@ -162,7 +156,7 @@ func jsonObjection(text string) *lex.Fault {
 	return nil
 }
 
-// tomlFault parses TOML; a key given twice is an error too.
+// tomlFault parses TOML; a duplicate key is an error too.
 func tomlFault(text string) *lex.Fault {
 	var value map[string]any
 	err := toml.Unmarshal([]byte(text), &value)
@@ -177,12 +171,11 @@ func tomlFault(text string) *lex.Fault {
 	return nil
 }
 
-// yamlFault parses all documents of a YAML file. A template that makes YAML is
-// none yet, and is passed over: "{{" and "{%" mark it as one.
+// yamlFault parses all documents of a YAML file. It skips a template that generates YAML, since that is not YAML yet: "{{" and "{%"
+// mark it.
 //
-// The parser gives the line of a fault within its words, "yaml: line 3: ...",
-// and sometimes none; the line is taken out of them, since the refusal names it
-// by itself.
+// The parser gives the line of a fault within its message, "yaml: line 3: ...", and sometimes gives none. yamlFault removes the
+// line from the message, since the refusal names it separately.
 func yamlFault(text string) *lex.Fault {
 	if strings.Contains(text, "{{") || strings.Contains(text, "{%") {
 		return nil
@@ -204,9 +197,8 @@ func yamlFault(text string) *lex.Fault {
 	}
 }
 
-// xmlFault reads all elements of an XML document, with the entities of HTML,
-// which documents declare in a DTD that is not at hand. Bytes of another
-// encoding than UTF-8 pass as they are: markup is ASCII in those in use.
+// xmlFault reads all elements of an XML document, with the entities of HTML, since documents declare entities in a DTD that is not
+// available. Bytes in an encoding other than UTF-8 pass unchanged: markup is ASCII in the encodings in use.
 func xmlFault(text string) *lex.Fault {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Entity = xml.HTMLEntity
@@ -223,9 +215,8 @@ func xmlFault(text string) *lex.Fault {
 	}
 }
 
-// shellFault parses a script as bash does, which takes nearly all that other
-// shells take. A long script, or one with many brackets, is not judged: this
-// parser recurses without a bound, and the end of the stack ends the process.
+// shellFault parses a script as bash does, which accepts nearly everything that other shells accept. It does not judge a long
+// script, or one with many brackets: this parser recurses without a bound, and a stack overflow ends the process.
 func shellFault(text string) *lex.Fault {
 	if len(text) > maxShell || strings.Count(text, "(") > maxShellOpening {
 		return nil
@@ -238,8 +229,7 @@ func shellFault(text string) *lex.Fault {
 	return nil
 }
 
-// offsetOf returns where a line, from 1, begins; the last one for a line that
-// the text does not have.
+// offsetOf returns where a line, from 1, begins; for a line beyond the end it returns where the last line begins.
 func offsetOf(text string, line int) (at int) {
 	for ; line > 1; line-- {
 		i := strings.IndexByte(text[at:], '\n')
@@ -253,9 +243,8 @@ func offsetOf(text string, line int) (at int) {
 
 // balanceFault reads a text to its end for its brackets, strings and comments.
 //
-// Elements are told from comparisons by what is before them. Where the two
-// readings disagree, a text that is sound in one of them is taken as sound:
-// "f(a < b, c > d)" need not be an element that is never closed.
+// The text before an element distinguishes it from a comparison. If the two readings disagree, a text that is sound in one of them
+// counts as sound: "f(a < b, c > d)" need not be an element that is never closed.
 func balanceFault(text string, lang lex.Grammar) *lex.Fault {
 	l := lex.NewLexer(text, lang)
 	for l.Next().Kind != lex.TokenEnd {
@@ -271,18 +260,14 @@ func balanceFault(text string, lang lex.Grammar) *lex.Fault {
 	return l.Fault
 }
 
-// pythonFault checks the brackets and strings of Python, and that its lines are
-// indented by the rules of the language: deeper exactly after a colon, and
-// back only to where a block began.
+// pythonFault checks the brackets and strings of Python, and that its lines are indented by the rules of the language: deeper
+// exactly after a colon, and back only to where a block began.
 //
-// Space and tabs in one file are compared by rules of their own; such a file
-// is passed over. Blank lines, comments and what lies within brackets or strings
-// have no indentation of their own: the lexer gives no token to begin a line
-// with there.
+// Python has separate rules for mixing spaces and tabs in one file; such a file is skipped. Blank lines, comments and the contents
+// of brackets or strings have no indentation of their own: there the lexer returns no token that begins a line.
 func pythonFault(text string) *lex.Fault {
 	l := lex.NewLexer(text, lex.PythonGrammar)
-	// opened: the line before ended in a colon. begins: the next token is the
-	// first of its line.
+	// opened: the line before ended in a colon. begins: the next token is the first of its line.
 	levels, opened, begins := []int{0}, false, true
 	tabs, spaces := false, false
 	for last := (lex.Lexeme{}); ; {
@@ -315,8 +300,7 @@ func pythonFault(text string) *lex.Fault {
 	return l.Fault
 }
 
-// settle takes a line that is indented by n into the levels of the open
-// blocks; opened tells that the line before it ended in a colon.
+// settle adds a line that is indented by n to the levels of the open blocks; opened tells that the line before it ended in a colon.
 func settle(levels []int, n int, opened bool) (now []int, why string) {
 	top := levels[len(levels)-1]
 	switch {
@@ -336,12 +320,11 @@ func settle(levels []int, n int, opened bool) (now []int, why string) {
 	return levels, ""
 }
 
-// maxTokens bounds the tokens of a text that is parsed: a tree of one costs
-// some hundred bytes a token, and some parsers more than linear time.
+// maxTokens bounds the tokens of a text that is parsed: a syntax tree costs some hundred bytes per token, and some parsers take
+// more than linear time.
 const maxTokens = 1 << 16
 
-// parsable reports whether a text is short and simple enough to be parsed in
-// the process.
+// parsable reports whether a text is short and simple enough to be parsed in the process.
 func parsable(text string) bool {
 	if len(text) > maxParsed {
 		return false

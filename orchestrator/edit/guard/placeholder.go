@@ -10,9 +10,8 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// placeholders returns the lines of replace, by their numbers, that promise code
-// instead of giving it. One that the file holds already is the file's own text:
-// a template, or documentation about placeholders.
+// placeholders returns the indexes of the lines of replace that promise code instead of giving it. A line that the file already
+// holds is the file's own text: a template, or documentation about placeholders.
 func placeholders(d *document.Document, replace, search []string) (at []int) {
 	for i := range replace {
 		if line, ok := lex.Promised(d.Lang, replace[i:i+1], search); ok && !d.HasLine(line) {
@@ -24,8 +23,8 @@ func placeholders(d *document.Document, replace, search []string) (at []int) {
 
 // promised returns the first line of op that promises code instead of giving it.
 //
-// A block that takes no line away cannot lose code by it: there dots may be
-// text, as in an example within a documentation comment. See within.
+// A block that removes no lines cannot lose code this way: there dots may be text, as in an example within a documentation comment.
+// See texts.
 func promised(d *document.Document, op *parse.Operation, f func() match.Finding) (string, bool) {
 	line, ok := lex.Promised(d.Lang, op.Replace, op.Search)
 	if !ok || d.Unindexed {
@@ -66,8 +65,8 @@ func promised(d *document.Document, op *parse.Operation, f func() match.Finding)
 	return "", false
 }
 
-// PromisedContent returns the first line of the content of a new file that
-// promises code instead of giving it, outside of examples in its comments and strings.
+// PromisedContent returns the first line of the content of a new file that promises code instead of giving it, outside examples in
+// its comments and strings.
 func PromisedContent(path, content string) (string, bool) {
 	d := document.New(path, nil)
 	lines := parse.SplitBody(content)
@@ -84,7 +83,7 @@ func PromisedContent(path, content string) (string, bool) {
 	return "", false
 }
 
-// addsOnly reports whether replace has all lines of search in their order.
+// addsOnly reports whether replace has all lines of search in order.
 func addsOnly(search, replace []string) bool {
 	for _, s := range replace {
 		if len(search) > 0 && strings.TrimRight(s, " \t") == strings.TrimRight(search[0], " \t") {
@@ -94,15 +93,13 @@ func addsOnly(search, replace []string) bool {
 	return len(search) == 0
 }
 
-// A texts tells which lines of a text are within strings, comments of several
-// lines, and in prose within fences.
+// A texts tells which lines of a text are within strings or comments of several lines, or in prose within fences.
 type texts struct {
 	lines  []string
-	opened []int // for each line the one at which what it is within is opened, -1 for none
+	opened []int // for each line, the line that opens what it is within, or -1
 }
 
-// newTexts reads lines. Where the language's scanner is lost, no line is said
-// to be within anything.
+// newTexts reads lines. If the language's scanner is lost, no line counts as within anything.
 func newTexts(l *lex.Language, lines []string) texts {
 	t := texts{lines, make([]int, len(lines))}
 	scan := l.ScanOver(slices.Clone(lines)).Within
@@ -132,8 +129,8 @@ func newTexts(l *lex.Language, lines []string) texts {
 	return t
 }
 
-// holds reports whether line i is text that may hold dots: what it is within is
-// new as a whole, or it is dots and nothing else.
+// holds reports whether line i is text that may hold dots: the string, comment or fence around it is new as a whole, or the line is
+// only dots.
 func (t texts) holds(i int, isNew func(int) bool) bool {
 	if t.opened[i] < 0 {
 		return false

@@ -1,7 +1,7 @@
-// Package indent tells how the lines of a replacement are indented in a file,
-// from how the file indents the lines that a block matched.
+// Package indent determines how the lines of a replacement are indented in a file, from how the file indents the lines that a block
+// matched.
 //
-// It reads indentations only; which lines match, and where text goes, is not its affair.
+// It only reads indentations; other packages decide which lines match and where text goes.
 package indent
 
 import (
@@ -12,26 +12,23 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A Rule says how lines of a replacement are indented in the file. SEARCH's own indentation is
-// only the measure; the file's is the truth.
+// A Rule says how lines of a replacement are indented in the file. SEARCH's own indentation is only the measure; the file's
+// decides.
 //
-// Four sources answer, in this order: the line that a new line replaces in
-// place (the caller looks at that), the depth of a matched line that SEARCH
-// indented alike, the rule that all matched lines obey, and nothing. Nothing
-// means that the block is refused: a guess would be a syntax error at best,
-// and in Python another program at worst.
+// There are four sources, in this order: the line that a new line replaces in place (the caller looks at that), the depth of a
+// matched line that has the same indentation in SEARCH, the rule that all matched lines obey, and nothing. Nothing means that the
+// block is refused: a guess would be a syntax error at best, and in Python another program at worst.
 type Rule struct {
-	// Both indent alike, and there is nothing to do.
+	// Both are indented alike, and there is nothing to do.
 	Identity bool
 
-	exact map[string]string // from SEARCH's indentation to the file's, where each has one
-	first *string           // what the first line of REPLACE takes when a one-line SEARCH lost its indentation
+	exact map[string]string // from SEARCH's indentation to the file's, for indentations with a single counterpart
+	first *string           // the indentation for the first line of REPLACE if a one-line SEARCH lost its own
 	shift *shift            // the rule for an indentation that exact does not hold
 }
 
-// A shift maps an indentation in SEARCH to one in the file. Either a prefix
-// goes or comes, whatever it is made of; or a depth of n characters becomes
-// n*num/den+add, which covers tabs for spaces and another width of level.
+// A shift maps an indentation in SEARCH to one in the file. Either a prefix is removed or added, whatever it consists of, or a
+// depth of n characters becomes n*num/den+add, which covers tabs for spaces and another level width.
 //
 // Some pairs and their rule:
 //
@@ -40,18 +37,17 @@ type Rule struct {
 //	SEARCH "\t" , "\t\t"    file "    ", "        "   n*4 spaces
 //	SEARCH "  " , "    "    file "    ", "        "   n*2 spaces
 type shift struct {
-	cut, put string // the prefix that goes and the one that comes, when num is 0
+	cut, put string // the removed prefix and the added one, if num is 0
 	from, to byte   // the character, ' ' or '\t'
 	num, den int
 	add      int
 }
 
-// A Pair is the two indentations of a line that matched.
+// A Pair holds the two indentations of a line that matched.
 type Pair struct{ Search, File string }
 
-// Learn learns from the lines that matched, blank ones aside. Where
-// SEARCH and the file indent alike there is nothing to do, which is the
-// usual case and costs one comparison a line.
+// Learn derives the rule from the lines that matched, without blank ones. If SEARCH and the file indent alike there is nothing to
+// do: the usual case, which costs one comparison per line.
 func Learn(d *document.Document, pairs []Pair, replace []string) *Rule {
 	in := &Rule{Identity: true, exact: map[string]string{}}
 	for _, p := range pairs {
@@ -65,7 +61,7 @@ func Learn(d *document.Document, pairs []Pair, replace []string) *Rule {
 		return in
 	}
 	if mixedUp(pairs) {
-		in.exact = nil // only lines in place can be told
+		in.exact = nil // only lines in place have a known indentation
 		return in
 	}
 	for _, p := range pairs {
@@ -75,9 +71,8 @@ func Learn(d *document.Document, pairs []Pair, replace []string) *Rule {
 	return in
 }
 
-// mixedUp reports whether SEARCH's depths are in another order than the
-// file's: equal where those differ, different where those are equal, or the
-// other way round. Then a depth in REPLACE stands for none in the file.
+// mixedUp reports whether SEARCH's depths contradict the file's: one depth for different depths of the file, different depths for
+// one, or the opposite order. Then a depth in REPLACE corresponds to none in the file.
 func mixedUp(pairs []Pair) bool {
 	to := map[string]string{}
 	for _, p := range pairs {
@@ -96,11 +91,11 @@ func mixedUp(pairs []Pair) bool {
 	return false
 }
 
-// Swallowed reports whether only the first line lost its indentation, as when
-// a body begins right after its tag, or was trimmed as one text.
+// Swallowed reports whether only the first line lost its indentation, because the body begins right after its tag or was trimmed as
+// one text.
 //
-// The body of <SEARCH>x = 1\n y = 2</SEARCH> is such a case: the author
-// wrote the first line right after the tag and all others as they are.
+// The body of <SEARCH>x = 1\n y = 2</SEARCH> is such a case: the author wrote the first line right after the tag and all others as
+// they are.
 func Swallowed(pairs []Pair) bool {
 	if pairs[0].Search != "" || pairs[0].File == "" {
 		return false
@@ -113,22 +108,18 @@ func Swallowed(pairs []Pair) bool {
 	return true
 }
 
-// absolute reports whether a one-line SEARCH lost its indentation but the
-// further lines of REPLACE have theirs: they begin at least as deep as the
-// file's line, which no line relative to the first could.
+// absolute reports whether a one-line SEARCH lost its indentation but the further lines of REPLACE have theirs: they are at least
+// as deep as the file's line, which no line relative to the first could be.
 //
 // For "total = 0" in SEARCH, the file's " total = 0", and in REPLACE
 //
 //	total = 1
 //	    limit = 9
 //
-// there are two readings: limit is a sibling of total, indented as it should
-// stand, or it is nested below it. In Python only a line that opens a block
-// can have deeper lines after it, which decides between them; after an
-// opening line, a line deeper than the file's own depth can only have been
-// meant as it is. In other languages continuation lines are deeper too,
-// so that nothing is known and the relative reading, that of all other
-// blocks, holds.
+// there are two readings: limit is a sibling of total and already has its final indentation, or it is nested below total. In Python
+// only a line that opens a block can have deeper lines after it, which decides between them. After an opening line, a line deeper
+// than the file's own depth can only be meant as it is. In other languages continuation lines are deeper too, so nothing is known,
+// and the relative reading applies as for all other blocks.
 func absolute(lang *lex.Language, pairs []Pair, replace []string) bool {
 	if len(pairs) != 1 || pairs[0].Search != "" || len(replace) < 2 || lex.Indent(replace[0]) != "" || lex.Blank(replace[0]) {
 		return false
@@ -152,10 +143,10 @@ func absolute(lang *lex.Language, pairs []Pair, replace []string) bool {
 	if opens {
 		return len(next) > len(base)
 	}
-	return lang == lex.PythonLanguage || lang == lex.YAMLLanguage // no line there is deeper than one that opens nothing
+	return lang == lex.PythonLanguage || lang == lex.YAMLLanguage // in these languages no line is deeper than one that opens nothing
 }
 
-// For returns the indentation that line j of REPLACE, s, has in the file; ok is false where nothing tells it.
+// For returns the indentation in the file of line j of REPLACE, s; ok is false if nothing determines it.
 func (in *Rule) For(j int, s string) (indent string, ok bool) {
 	x := lex.Indent(s)
 	if j == 0 && in.first != nil && x == "" {
@@ -170,8 +161,7 @@ func (in *Rule) For(j int, s string) (indent string, ok bool) {
 	return in.shift.apply(x)
 }
 
-// apply maps one indentation. What follows the run of the expected character,
-// such as one space before a "*", stays.
+// apply maps one indentation. Anything after the run of the expected character, such as one space before a "*", stays.
 func (t *shift) apply(x string) (string, bool) {
 	if t.num == 0 {
 		rest, ok := strings.CutPrefix(x, t.cut)
@@ -192,12 +182,10 @@ func (t *shift) apply(x string) (string, bool) {
 	return out + rest, true
 }
 
-// prefixShift returns the prefix that all pairs gain or lose, or nil. Where
-// the replacement is indented by another character than the file it is no
-// rule for deeper lines.
+// prefixShift returns the prefix that all pairs gain or lose, or nil. If the replacement is indented by another character than the
+// file, the prefix is not a rule for deeper lines.
 //
-// It is the simplest rule and the most frequent: a block that was dedented
-// to the margin, or pasted a level deeper.
+// It is the simplest and most frequent rule: a block that was dedented to the margin, or pasted a level deeper.
 func prefixShift(d *document.Document, pairs []Pair, replace []string) *shift {
 	t := &shift{}
 	p := pairs[0]
@@ -236,9 +224,8 @@ func prefixShift(d *document.Document, pairs []Pair, replace []string) *shift {
 
 // fit returns the shift that all pairs obey, or nil.
 //
-// Two different depths give the ratio and the offset; every further pair
-// must then agree. With one depth only, the ratio comes from the characters:
-// equal ones keep their count, a tab takes as many spaces as stood for it.
+// Two different depths give the ratio and the offset; every further pair must then agree. With one depth only, the ratio comes from
+// the characters: equal ones keep their count, and a tab takes as many spaces as stood for it.
 func fit(d *document.Document, pairs []Pair, replace []string) *shift {
 	if t := prefixShift(d, pairs, replace); t != nil {
 		return t
@@ -271,9 +258,8 @@ func fit(d *document.Document, pairs []Pair, replace []string) *shift {
 	return &t
 }
 
-// levelled reports whether the rule turns a level of the block into one of the
-// file. Two depths that differ by accident, as one line too deep makes them,
-// fit a rule too, but one that makes two levels or half a level of one.
+// levelled reports whether the rule turns a level of the block into a level of the file. Two depths that differ by accident, such
+// as one line that is too deep, fit a rule too, but that rule turns one level into two levels or half a level.
 func (t *shift) levelled(d *document.Document, pairs []Pair, replace []string) bool {
 	block := slices.Clone(replace)
 	for _, p := range pairs {
@@ -283,11 +269,10 @@ func (t *shift) levelled(d *document.Document, pairs []Pair, replace []string) b
 	return n%t.den == 0 && slices.Contains(d.Levels(t.to), n/t.den)
 }
 
-// slope sets num and den: from two different depths when there are, else 1
-// for equal characters, else from the one depth or the step of the replacement.
+// slope sets num and den: from two different depths if there are any, else to 1 for equal characters, else from the one depth or
+// the step of the replacement.
 //
-// Ratios beyond 8 are refused: no style has levels that wide, so the pairs
-// were mixed up, not styled differently.
+// It refuses ratios beyond 8: no style has levels that wide, so the pairs are mixed up and do not follow another style.
 func (t *shift) slope(pure []Pair, replace []string) bool {
 	a, b := pure[0], pure[0]
 	for _, p := range pure {
@@ -306,7 +291,7 @@ func (t *shift) slope(pure []Pair, replace []string) bool {
 	case t.from == ' ':
 		ds, df = document.LevelOf(replace, ' '), 1
 	default:
-		return false // nothing tells how wide a tab is
+		return false // nothing shows how wide a tab is
 	}
 	if ds < 0 {
 		ds, df = -ds, -df
@@ -320,7 +305,7 @@ func (t *shift) slope(pure []Pair, replace []string) bool {
 	return t.num == 1 && t.den <= 8 || t.den == 1 && t.num <= 8
 }
 
-// charOf returns the first indentation character of the pairs, 0 for none.
+// charOf returns the first indentation character of the pairs, or 0 if there is none.
 func charOf(pairs []Pair, side func(Pair) string) byte {
 	for _, p := range pairs {
 		if s := side(p); s != "" {
@@ -330,7 +315,7 @@ func charOf(pairs []Pair, side func(Pair) string) byte {
 	return 0
 }
 
-// charOfLines returns the first indentation character of lines, ' ' for none.
+// charOfLines returns the first indentation character of lines, or ' ' if there is none.
 func charOfLines(lines []string) byte {
 	for _, s := range lines {
 		if x := lex.Indent(s); x != "" && !lex.Blank(s) {
@@ -340,8 +325,8 @@ func charOfLines(lines []string) byte {
 	return ' '
 }
 
-// Step returns -1, 0 or 1: out, level, or deeper.
+// Step returns -1, 0 or 1: shallower, equal or deeper.
 func Step(from, to int) int { return max(-1, min(1, to-from)) }
 
-// Width is the depth of an indentation; a tab counts as eight, as Python has it.
+// Width returns the depth of an indentation; a tab counts as eight, as in Python.
 func Width(indent string) int { return len(indent) + 7*strings.Count(indent, "\t") }

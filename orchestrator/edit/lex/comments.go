@@ -5,21 +5,19 @@ import (
 	"strings"
 )
 
-// A Scanned text is its lines without their comments, and where each begins.
+// Scanned holds the lines of a text without their comments, and the state in which each line begins.
 type Scanned struct {
 	Code   []string
-	Within []state // one more than lines: the last is where the text ends
+	Within []state // one more than lines: the last is the state at the end of the text
 }
 
-// scan returns the lines without the comments that the language has there:
-// "" for a line that is only a comment, a line's beginning where a comment
-// ends it. A line inside a string is left as it is, whatever it looks like.
+// scan returns the lines without comments: "" for a line that is only a comment, and the part before it for a line that ends in a
+// comment. A line inside a string stays as it is, whatever it looks like.
 //
-// Without a syntax the lines alone tell: whole-line comments are found,
-// comments after code are not.
+// Without a syntax each line is judged alone: whole-line comments are found, comments after code are not.
 func (l *Language) scan(lines []string) Scanned { return l.ScanOver(slices.Clone(lines)) }
 
-// ScanOver is scan for lines that nobody else holds: it changes them.
+// ScanOver is like scan, but overwrites lines, which the caller must not share.
 func (l *Language) ScanOver(lines []string) Scanned {
 	out := Scanned{lines, make([]state, len(lines)+1)}
 	if l.syntax == nil {
@@ -48,11 +46,11 @@ func (l *Language) Marks(s string) bool {
 	return slices.ContainsFunc(l.line, in) || slices.ContainsFunc(l.Block, func(b [2]string) bool { return in(b[0]) })
 }
 
-// Closed reports whether a comment may follow the line s: no string and no
-// comment is open at its end, and the line does not go on with the next.
+// Closed reports whether a comment may follow the line s: no string or comment is open at its end, and the line does not continue
+// on the next one.
 //
-// It is asked of a line of REPLACE that is to keep the comment of the line
-// that it replaces: within a string the comment would become text.
+// Callers ask it about a line of REPLACE that is to keep the comment of the line that it replaces: within a string the comment
+// would become text.
 func (l *Language) Closed(s string) bool {
 	if l.syntax == nil {
 		return false

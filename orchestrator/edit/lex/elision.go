@@ -5,20 +5,18 @@ import (
 	"strings"
 )
 
-// commentMarks are what may stand around an elision, in any language: models
-// write the comment of the language they think in.
+// commentMarks may stand around an elision, in any language: models write the comments of the language they think in.
 var commentMarks = []string{"//", "/*", "{/*", "<!--", "--", "#", "%", ";", "*"}
 
-// elisionStarts are the first bytes of those marks, of three dots and of the
-// ellipsis. Few lines of code begin with one, and only those are looked at.
+// elisionStarts are the first bytes of those marks, of three dots and of the ellipsis. Few lines of code begin with one, and only
+// those are examined.
 const elisionStarts = "/{<-#%;*.\xe2"
 
-// Elision reports whether a line stands for lines left out: three dots,
-// alone, in a comment, or with a word such as "existing" or "rest" after them.
-// marked is false for bare dots, which are an expression in Python.
+// Elision reports whether a line stands for omitted lines: three dots, alone, in a comment, or with a word such as "existing" or
+// "rest" after them. marked is false for bare dots, which are an expression in Python.
 //
-// Yes: "...", "# ...", "// ... existing code ...", "{/* ... rest ... */}",
-// "# \u2026 (rest of the class)". No: "...args", "x = ...", "wait...".
+// Yes: "...", "# ...", "// ... existing code ...", "{/* ... rest ... */}", "# \u2026 (rest of the class)". No: "...args",
+// "x = ...", "wait...".
 func Elision(s string) (yes, marked bool) {
 	if s = strings.TrimSpace(s); s == "" || strings.IndexByte(elisionStarts, s[0]) < 0 {
 		return false, false // nearly every line
@@ -51,15 +49,13 @@ func Elision(s string) (yes, marked bool) {
 	return false, false
 }
 
-// elisionWords follow the dots of an elision. Other words make the line a remark
-// of somebody who pauses: "# ... and then some".
+// elisionWords follow the dots of an elision. Other words make the line an ordinary remark: "# ... and then some".
 var elisionWords = []string{"existing", "rest", "the rest", "other", "remaining", "unchanged", "omitted", "same", "previous", "keep"}
 
-// placeholder reports whether a line promises code instead of giving it: a
-// marked elision, or a comment such as "# rest of the code unchanged".
+// placeholder reports whether a line promises code instead of giving it: a marked elision, or a comment such as
+// "# rest of the code unchanged".
 //
-// Both ends of such a comment must fit, so that "# rest of the arguments are
-// passed on" is a comment like any other.
+// Both ends of such a comment must fit, so "# rest of the arguments are passed on" is an ordinary comment.
 func placeholder(s string) bool {
 	if yes, marked := Elision(s); yes {
 		return marked
@@ -97,13 +93,11 @@ func placeholder(s string) bool {
 	return false
 }
 
-// isStandIn reports whether a line is a comment that stands for code and says no
-// more than that: "// (unchanged)", "# [previous code here]", "<!-- rest of the
-// file -->".
+// isStandIn reports whether a line is a comment that stands for code and says nothing else: "// (unchanged)",
+// "# [previous code here]", "<!-- rest of the file -->".
 //
-// All its words must be of the few that such comments are made of, and they
-// must name what is left out. A comment with any other word tells something of
-// its own: "# the rest of the file is read lazily".
+// All its words must be among the few that such comments consist of, and they must name the omitted part. A comment with any other
+// word has content of its own: "# the rest of the file is read lazily".
 func isStandIn(s string) bool {
 	s = strings.TrimSpace(s)
 	i := slices.IndexFunc(commentMarks, func(m string) bool { return m != "*" && strings.HasPrefix(s, m) })
@@ -118,7 +112,7 @@ func isStandIn(s string) bool {
 		}
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r >= '0' && r <= '9' || strings.ContainsRune("=_@:<\"`+&|?", r) }) {
-		return false // code that is commented out, or a marker of some tool
+		return false // code that is commented out, or a tool's marker
 	}
 	has := func(any ...string) bool {
 		return slices.ContainsFunc(any, func(w string) bool { return slices.Contains(words, w) })
@@ -135,27 +129,23 @@ var standIns = []string{
 	"code", "file", "class", "function", "functions", "method", "methods", "implementation", "component", "module", "imports", "content", "body", "logic", "lines",
 }
 
-// promises reports whether a line is three dots and nothing else in a language
-// that has no such line. In Python it is a statement, in C the end of a list of
-// parameters, and in prose and data it is text; the languages left are those
-// with the comments of C.
+// promises reports whether a line is only three dots in a language that has no such line. In Python it is a statement, in C the end
+// of a parameter list, and in prose and data it is text; the remaining languages are those with the comments of C.
 func (l *Language) promises(s string) bool {
 	s = strings.TrimSpace(s)
 	return (s == "..." || s == "\u2026") && l != CLanguage && slices.Contains(l.line, "//")
 }
 
-// Promised returns a line of replace that promises code instead of giving
-// it, unless search elides lines too.
+// Promised returns a line of replace that promises code instead of giving it, unless search elides lines too.
 //
-// A model that writes "# ... rest unchanged" means the elision of the
-// block's form; in a block without elisions in SEARCH the words would land
-// in the file and the code they stand for would be gone.
+// A model that writes "# ... rest unchanged" means the elision of the block's form. In a block without elisions in SEARCH the words
+// would end up in the file, and the code that they stand for would be gone.
 func Promised(lang *Language, replace, search []string) (string, bool) {
 	i := slices.IndexFunc(replace, func(s string) bool {
 		return placeholder(s) || isStandIn(s) || lang.promises(s)
 	})
 	elides := func(s string) bool { yes, _ := Elision(s); return yes || placeholder(s) || isStandIn(s) }
-	if i < 0 || slices.ContainsFunc(search, elides) { // few blocks promise anything: search is read for those
+	if i < 0 || slices.ContainsFunc(search, elides) { // few blocks promise anything: search is read only for those
 		return "", false
 	}
 	return replace[i], true

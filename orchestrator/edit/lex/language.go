@@ -6,27 +6,25 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// A Language is what the engine must know of a file's language: what its
-// comments look like, and what its line breaks mean. The zero language has no
-// comments and means something by every line break.
+// A Language holds what the engine must know of a file's language: what its comments look like, and what its line breaks mean. The
+// zero language has no comments, and all its line breaks have a meaning.
 //
-// It is deliberately little. Comments decide only three things: which lines
-// of the file may be passed over in the search, which ends of lines may, and
-// whether SEARCH is more than remarks. None removes text from a file.
+// It is deliberately small. Comments decide only three things: which lines of the file the search may skip, which ends of lines it
+// may skip, and whether SEARCH holds more than remarks. None of them removes text from a file.
 type Language struct {
-	line    []string    // what begins a comment that runs to the end of the line
-	Block   [][2]string // what begins and ends a comment
-	syntax  *syntax     // what else it takes to tell comments after code; nil when they are not told
+	line    []string    // the marks that begin a comment up to the end of the line
+	Block   [][2]string // the marks that begin and end a comment
+	syntax  *syntax     // the rest of what identifies comments after code; nil if those are not recognized
 	Flow    lang.Flow   // where lines may be joined and broken
 	prose   bool        // a fence of backquotes is part of the language
-	Offside bool        // depth has a meaning
+	Offside bool        // indentation has a meaning
 }
 
-// plainLanguage is that of a file without a row: it may be prose, in which "#" is a heading.
+// plainLanguage is the language of a file without a row: it may be prose, in which "#" is a heading.
 var plainLanguage = &Language{prose: true, Offside: true}
 
-// languages are those of the rows of lang. Rows that are alike in all that is asked
-// of them share one: JavaScript and TypeScript, C and C++.
+// languages maps the rows of lang to their languages. Rows that do not differ in anything the engine needs share one: JavaScript
+// and TypeScript, C and C++.
 var languages = func() map[*lang.Language]*Language {
 	type likeness struct {
 		*lang.Syntax
@@ -55,11 +53,10 @@ var (
 	ProseLanguage  = languages[lang.Named("markdown")]
 )
 
-// LanguageOf tells the language by the file's name.
+// LanguageOf returns the language for the file's name.
 //
-// The whole name goes before the extension, both in any case of letters:
-// "Makefile" has none, and ".gitignore" is all extension. A name that is not
-// known has no comments, which only makes matching stricter.
+// The whole name takes precedence over the extension, both ignoring case: "Makefile" has no extension, and ".gitignore" is all
+// extension. An unknown name has no comments, which only makes matching stricter.
 func LanguageOf(name string) *Language {
 	if row := lang.Of(name); row != nil {
 		return languages[row]
@@ -67,13 +64,11 @@ func LanguageOf(name string) *Language {
 	return plainLanguage
 }
 
-// Fenced reports whether a fence of backquotes is part of the language, so
-// that one around a body may belong to the file.
+// Fenced reports whether a fence of backquotes is part of the language, so that a fence around a body may belong to the file.
 func (l *Language) Fenced() bool { return l.prose }
 
-// Comment reports whether the line s, taken alone, is a comment and nothing
-// else. A line inside a longer comment or string is not told apart; see code
-// for lines in their context.
+// Comment reports whether the line s, taken alone, is a comment and nothing else. It does not recognize lines inside a longer
+// comment or string; see Code for lines in their context.
 func (l *Language) Comment(s string) bool {
 	s = strings.TrimSpace(s)
 	for _, p := range l.line {

@@ -7,8 +7,8 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// A Grammar is what the lexer of the guards must know of a language: how its
-// strings, comments and brackets look. It is no parser.
+// A Grammar selects what the lexer of the guards must know of a language: how its strings, comments and brackets look. It is not a
+// parser.
 type Grammar int
 
 const (
@@ -19,8 +19,8 @@ const (
 	StyleGrammar                 // CSS
 )
 
-// GrammarOf tells the grammar by the file's name. Plain .js holds elements in
-// many projects, and a file without any reads the same either way.
+// GrammarOf returns the grammar for the file's name. In many projects plain .js holds elements, and a file without any reads the
+// same either way.
 func GrammarOf(name string) Grammar {
 	row := lang.ByExtension(name)
 	switch {
@@ -38,11 +38,11 @@ func GrammarOf(name string) Grammar {
 	return NoGrammar
 }
 
-// A tokenKind is what a token is.
+// A tokenKind is the kind of a token.
 type tokenKind byte
 
 const (
-	TokenEnd    tokenKind = iota // of the text, or of what could be read of it
+	TokenEnd    tokenKind = iota // the end of the text, or of its readable part
 	TokenWord                    // a name or a keyword
 	tokenNumber                  // a number
 	TokenString                  // a string or a part of one, a regular expression, the text of an element
@@ -56,39 +56,35 @@ type Lexeme struct {
 	Lo, Hi int
 }
 
-// A Fault is where and why a text cannot be read.
+// A Fault says where and why a text cannot be read.
 type Fault struct {
 	At  int // byte offset
 	Why string
 }
 
-// An opening is a bracket that is not closed yet, or a string that is
-// interrupted by code. At "b" in f"a {(b" the string is open and, within it, the
-// bracket: what closes must close the last.
+// An opening is a bracket that is not closed yet, or a string that is interrupted by code. At "b" in f"a {(b" the string is open
+// and, within it, the bracket. A closing mark must close the last opening.
 type opening struct {
 	at   int
 	char byte   // ( [ {, or one of the states below
 	end  string // for inString: what ends the string
-	raw  bool   // for inString: a backslash hides nothing but the quotation mark
+	raw  bool   // for inString: a backslash hides only the quotation mark
 	spec bool   // for inString: the format after the colon is being read
 }
 
-// The states that are no bracket of the language itself. In <a b={c}>d</a> the
-// lexer is in the tag at b, in the brace within the tag at c, and in the
-// element, which takes the tag's place, at d.
+// The states that are not brackets of the language itself. In <a b={c}>d</a> the lexer is in the tag at b, in the brace within the
+// tag at c, and at d in the element, which takes the tag's place.
 const (
 	inString  = 'f' // code inside an f-string or a template, up to its "}"
 	inTag     = 't' // between "<name" and ">"
 	inElement = 'e' // the text between a tag and its closing tag
 )
 
-// A lexer reads the tokens of one text, in one pass and without looking back,
-// so that its cost is linear whatever the text.
+// A lexer reads the tokens of one text in one pass and without looking back, so that its cost is linear for any text.
 //
-// The first thing that cannot be read is noted in fault, and ends the text.
-// unsure is set when two readings are possible: nothing may be concluded then.
-// It is never taken back, since a wrong reading of a quotation mark or slash may
-// turn all that follows it from code into text.
+// Fault holds the first thing that cannot be read, which ends the text. Unsure is set if two readings are possible: then nothing
+// may be concluded. It is never reset, since a wrong reading of a quotation mark or slash may turn everything after it from code
+// into text.
 type lexer struct {
 	text   string
 	at     int
@@ -105,11 +101,10 @@ func NewLexer(text string, lang Grammar) *lexer {
 	return &lexer{text: text, lang: lang}
 }
 
-// Next returns the next token; from the end on always TokenEnd.
+// Next returns the next token. From the end of the text on it always returns TokenEnd.
 //
-// What is open decides who reads on: the text of an element and a tag have rules
-// of their own. A text that ends with something open has a fault where that was
-// opened, which is where a person would look.
+// The last opening decides which rules apply: the text of an element and a tag have rules of their own. If a text ends with
+// something open, the fault is where that was opened, since a person would look there.
 func (l *lexer) Next() Lexeme {
 	if l.Fault != nil {
 		return Lexeme{TokenEnd, l.at, l.at}
@@ -132,7 +127,7 @@ func (l *lexer) Next() Lexeme {
 	return t
 }
 
-// name shows an opening to a person.
+// name describes an opening for a person.
 func (o opening) name() string {
 	switch o.char {
 	case inString:
@@ -143,8 +138,7 @@ func (o opening) name() string {
 	return `"` + string(o.char) + `"`
 }
 
-// stop notes a fault and ends the text. The first fault counts: those behind it
-// are mostly its consequences.
+// stop records a fault and ends the text. Only the first fault counts: later ones are mostly its consequences.
 func (l *lexer) stop(at int, why string, args ...any) Lexeme {
 	if l.Fault == nil {
 		l.Fault = &Fault{at, fmt.Sprintf(why, args...)}
@@ -161,8 +155,8 @@ func (l *lexer) word() Lexeme {
 	return Lexeme{TokenWord, lo, l.at}
 }
 
-// number reads a number at l.at. A sign in an exponent ends it, which leaves
-// two numbers and an operator: enough for whoever looks only at names.
+// number reads a number at l.at. A sign in an exponent ends it, which leaves two numbers and an operator: good enough for a reader
+// that looks only at names.
 func (l *lexer) number() Lexeme {
 	lo := l.at
 	for l.at < len(l.text) && (wordBytes[l.text[l.at]] || l.text[l.at] == '.') {
@@ -171,9 +165,8 @@ func (l *lexer) number() Lexeme {
 	return Lexeme{tokenNumber, lo, l.at}
 }
 
-// punct reads one byte of punctuation, and keeps the openings: a bracket is put
-// on them, and a closing one takes the last off, which must be its own. "(]" and
-// a lone ")" are faults.
+// punct reads one byte of punctuation and keeps the stack of openings. It pushes an opening bracket; a closing one pops the last
+// opening, which must match. "(]" and a lone ")" are faults.
 func (l *lexer) punct() Lexeme {
 	lo, c := l.at, l.text[l.at]
 	l.at++
@@ -193,7 +186,7 @@ func (l *lexer) punct() Lexeme {
 	return Lexeme{TokenPunct, lo, l.at}
 }
 
-// Closes tells what a closing bracket belongs to.
+// Closes maps a closing bracket to its opening one.
 var Closes = map[byte]byte{')': '(', ']': '[', '}': '{'}
 
 // wordBytes are the bytes of names; those beyond ASCII count as letters.
@@ -215,7 +208,7 @@ func (l *lexer) peek(n int) byte {
 	return l.text[l.at+n]
 }
 
-// skipTo moves behind the next mark, or to the end when there is none.
+// skipTo moves past the next mark, or to the end if there is none.
 func (l *lexer) skipTo(mark string) bool {
 	i := strings.Index(l.text[l.at:], mark)
 	if i < 0 {
@@ -226,11 +219,10 @@ func (l *lexer) skipTo(mark string) bool {
 	return true
 }
 
-// LexAll returns all tokens of a text; ok is false when it cannot be read, or
-// read in more than one way.
+// LexAll returns all tokens of a text. It returns false if the text cannot be read, or can be read in more than one way.
 func LexAll(text string, lang Grammar) (list []Lexeme, ok bool) {
 	l := NewLexer(text, lang)
-	list = make([]Lexeme, 0, len(text)/4) // more than nearly all texts have: a list that grows takes several times its size
+	list = make([]Lexeme, 0, len(text)/4) // enough for nearly all texts: a list that grows takes several times its size
 	for {
 		t := l.Next()
 		if t.Kind == TokenEnd {

@@ -4,12 +4,10 @@ import "strings"
 
 // python returns the next token of Python.
 //
-// The rules are those of "Lexical analysis" in the language reference:
-// https://docs.python.org/3/reference/lexical_analysis.html
+// The rules are those of "Lexical analysis" in the language reference: https://docs.python.org/3/reference/lexical_analysis.html
 //
-// The end of a line is a token only where a statement may end: not on a line
-// that is blank or holds a comment alone, not within brackets, not behind a
-// backslash. A text that lacks the last line end is given one.
+// The end of a line is a token only where a statement may end: not on a line that is blank or holds only a comment, not within
+// brackets, and not after a backslash. A missing last line end is supplied.
 func (l *lexer) python() Lexeme {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
@@ -24,7 +22,7 @@ func (l *lexer) python() Lexeme {
 		case c == '#':
 			l.comment()
 		case c == '\\':
-			l.at++ // the line goes on
+			l.at++ // the line continues
 			if l.peek(0) == '\r' && l.peek(1) == '\n' {
 				l.at++
 			}
@@ -41,8 +39,8 @@ func (l *lexer) python() Lexeme {
 	return Lexeme{TokenEnd, l.at, l.at}
 }
 
-// comment passes over a comment that runs to the end of its line, which is left
-// to be read: in Python it may end a statement.
+// comment skips a comment that runs to the end of its line. It leaves the line end to be read, since in Python that may end a
+// statement.
 func (l *lexer) comment() {
 	if i := strings.IndexAny(l.text[l.at:], "\r\n"); i >= 0 {
 		l.at += i
@@ -53,9 +51,8 @@ func (l *lexer) comment() {
 
 // pythonToken reads the token that begins with c.
 //
-// Within the code of an f-string three bytes mean something else: "}" ends the
-// code, ":" begins the format, "!" a conversion. That holds at the level of the
-// code itself; in brackets of its own, as in f"{a[1:2]}", they are punctuation.
+// Within the code of an f-string three bytes have another meaning: "}" ends the code, ":" begins the format, "!" a conversion. That
+// holds only at the level of the code itself; in brackets of its own, as in f"{a[1:2]}", they are punctuation.
 func (l *lexer) pythonToken(c byte) Lexeme {
 	switch {
 	case c == '"' || c == '\'':
@@ -89,16 +86,14 @@ func (l *lexer) pythonToken(c byte) Lexeme {
 	return l.punct()
 }
 
-// stringPrefix reports whether the word s before a quotation mark belongs to the
-// string: r, b, f, u and t in either case, and pairs of them such as rb. Some of
-// those pairs are no Python, and are left to Python to refuse.
+// stringPrefix reports whether the word s before a quotation mark belongs to the string: r, b, f, u and t in either case, and pairs
+// of them such as rb. Some of those pairs are not valid Python; refusing them is left to Python.
 func stringPrefix(s string) bool {
 	return len(s) <= 2 && strings.Trim(strings.ToLower(s), "rbfut") == ""
 }
 
-// pythonString reads a string whose prefix begins at lo, up to its end or to
-// the first code in it. Three quotation marks in a row open one that may run
-// over lines; "" followed by anything else is empty.
+// pythonString reads a string whose prefix begins at lo, up to its end or to the first code in it. Three quotation marks in a row
+// open a string that may span lines; "" followed by anything else is an empty string.
 func (l *lexer) pythonString(lo int, prefix string) Lexeme {
 	end := l.text[l.at : l.at+1]
 	if strings.HasPrefix(l.text[l.at:], strings.Repeat(end, 3)) {
@@ -133,8 +128,7 @@ func (l *lexer) plainBody(lo int, o opening) Lexeme {
 	return l.stop(o.at, "the string is never closed")
 }
 
-// skipEscape moves behind a backslash and what it hides, which at the end of a
-// line is all of "\r\n".
+// skipEscape moves past a backslash and the character that it hides, which at the end of a line is all of "\r\n".
 func (l *lexer) skipEscape() {
 	if l.peek(1) == '\r' && l.peek(2) == '\n' {
 		l.at++
@@ -142,13 +136,12 @@ func (l *lexer) skipEscape() {
 	l.at = min(l.at+2, len(l.text))
 }
 
-// pythonBody reads the text of an f-string from l.at to the next code in it,
-// or to its end. An opening is pushed for code; the caller has none on the stack.
+// pythonBody reads the text of an f-string from l.at to the next code in it, or to its end. It pushes an opening for code; the
+// caller has none on the stack.
 //
-// With spec set it reads a format, the ">{width}" of f"{a:>{width}}". A format
-// may hold code, whose own opening then lies on that of the format, and it ends
-// with the "}" of the code that it belongs to. Doubled braces stand for one in
-// the text, but end code in a format: f"{a:{b}}" closes twice.
+// With spec set it reads a format, the ">{width}" of f"{a:>{width}}". A format may hold code, whose opening is then pushed on top
+// of the format's, and it ends with the "}" of the code that it belongs to. Doubled braces stand for one brace in the text, but in
+// a format they end code: f"{a:{b}}" closes twice.
 func (l *lexer) pythonBody(lo int, o opening) Lexeme {
 	if o.spec { // back in the opening of the code whose format this is
 		l.open = l.open[:len(l.open)-1]
@@ -168,7 +161,7 @@ func (l *lexer) pythonBody(lo int, o opening) Lexeme {
 		case c == '{':
 			l.at++
 			if o.spec {
-				l.open = append(l.open, o) // the format goes on behind the inner code
+				l.open = append(l.open, o) // the format continues after the inner code
 			}
 			l.open = append(l.open, opening{at: o.at, char: inString, end: o.end, raw: o.raw})
 			return Lexeme{TokenString, lo, l.at}
@@ -191,8 +184,7 @@ func (l *lexer) pythonBody(lo int, o opening) Lexeme {
 	return l.stop(o.at, "the string is never closed")
 }
 
-// resumeString goes on with a string behind the code that opening i stands
-// for: in its text, or in the format that the code was part of.
+// resumeString continues a string after the code of opening i: in its text, or in the format that the code was part of.
 func (l *lexer) resumeString(lo, i int) Lexeme {
 	o := l.open[i]
 	l.open = l.open[:i]

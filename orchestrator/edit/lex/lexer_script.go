@@ -7,15 +7,13 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// script returns the next token of JavaScript, TypeScript or CSS, outside
-// elements and their tags.
+// script returns the next token of JavaScript, TypeScript or CSS, outside elements and their tags.
 //
-// Where a slash begins a regular expression depends on what stands before it
-// ("Lexical Grammar", ECMA-262): after a value it is an operator. What cannot
-// be told without parsing sets unsure.
+// Whether a slash begins a regular expression depends on the text before it ("Lexical Grammar", ECMA-262): after a value it is an
+// operator. Cases that cannot be decided without parsing set Unsure.
 //
-// A style sheet shares strings, brackets and "/* */" with scripts, but has no
-// "//": in "a: url(//x.org)" and elsewhere two slashes are an address.
+// A style sheet shares strings, brackets and "/* */" with scripts, but has no "//": in "a: url(//x.org)" and elsewhere two slashes
+// are part of an address.
 func (l *lexer) script() Lexeme {
 	for l.at < len(l.text) {
 		c := l.text[l.at]
@@ -43,8 +41,8 @@ func (l *lexer) script() Lexeme {
 	return Lexeme{TokenEnd, l.at, l.at}
 }
 
-// quoted reads a string that must end on its line, unless a backslash hides the
-// line's end. What follows it is an operator, as behind any value.
+// quoted reads a string that must end on its line, unless a backslash hides the line end. An operator follows it, as after any
+// value.
 func (l *lexer) quoted(quote byte) Lexeme {
 	lo := l.at
 	l.at++
@@ -53,9 +51,8 @@ func (l *lexer) quoted(quote byte) Lexeme {
 	return t
 }
 
-// style reads a token of CSS. An address in url() need not be quoted, and
-// holds what it likes: url(it's) is read to its bracket as one string. With
-// quotation marks it is a string in brackets, and may hold a bracket itself.
+// style reads a token of CSS. An address in url() need not be quoted and may hold anything: url(it's) is read up to its bracket as
+// one string. With quotation marks it is a string in brackets, and may itself hold a bracket.
 func (l *lexer) style(c byte) Lexeme {
 	switch {
 	case c == '\\':
@@ -77,13 +74,11 @@ func (l *lexer) style(c byte) Lexeme {
 	return t
 }
 
-// scriptToken reads the token of a script that begins with c, and notes in
-// value whether it ends a value: a name, a number, a string, a closing bracket
-// and the "!" of TypeScript do, operators and the words of beforeValue do not.
+// scriptToken reads the token of a script that begins with c. It records in l.value whether the token ends a value: a name, a
+// number, a string, a closing bracket and the "!" of TypeScript do; operators and the words of beforeValue do not.
 //
-// "#" begins a private name, "}" may end the code in a template rather than a
-// block, and "++" leaves things as they are: behind x++ a slash divides, and
-// behind ++ alone a value is still to come.
+// "#" begins a private name. "}" may end the code in a template rather than a block. "++" changes nothing: after x++ a slash
+// divides, and after ++ alone a value is still to come.
 func (l *lexer) scriptToken(c byte) Lexeme {
 	value := l.value
 	l.value = true
@@ -116,8 +111,8 @@ func (l *lexer) scriptToken(c byte) Lexeme {
 	return l.punct()
 }
 
-// beforeValue are the keywords behind which a value begins: in "return /x/" the
-// slash opens an expression, where one behind another word divides.
+// beforeValue are the keywords that precede a value: in "return /x/" the slash opens an expression, where one after another word
+// divides.
 var beforeValue = lang.Named("javascript").Syntax.RegexAfter
 
 // scriptWord reads a name, in which "$" is a letter and "#" begins a private one.
@@ -131,12 +126,11 @@ func (l *lexer) scriptWord() Lexeme {
 
 // slash reads a slash: a regular expression, or a division.
 //
-// Behind a bracket both may stand. One slash on the line is a division
-// there; two would be either: "if (a) /b/.test(c)" and "(a) / b / c" are alike
-// up to what the bracket is for.
+// After a closing bracket both are possible. There a single slash on the line is a division; two could be either:
+// "if (a) /b/.test(c)" and "(a) / b / c" differ only in what the bracket is for.
 //
-// A regular expression ends at a slash on its line that is neither behind a
-// backslash nor in a class: the second slash of /[/]/ is a character.
+// A regular expression ends at a slash on its line that is neither escaped by a backslash nor in a class: the second slash of /[/]/
+// is a plain character.
 func (l *lexer) slash(value bool) Lexeme {
 	lo := l.at
 	line, _, _ := strings.Cut(l.text[lo+1:], "\n")
@@ -167,12 +161,10 @@ func (l *lexer) slash(value bool) Lexeme {
 	return l.punct()
 }
 
-// template reads the text of a template from l.at to the next code in it, or
-// to its end; begin is where the template began.
+// template reads the text of a template from l.at to the next code in it, or to its end; begin is where the template began.
 //
-// Only "${" interrupts a template. The opening that it pushes keeps begin, so
-// that a template which is never closed is told where it was opened, not where
-// its last code ended.
+// Only "${" interrupts a template. The opening that it pushes keeps begin, so that a template without an end is reported where it
+// was opened, not where its last code ended.
 func (l *lexer) template(lo, begin int) Lexeme {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
@@ -194,12 +186,11 @@ func (l *lexer) template(lo, begin int) Lexeme {
 	return l.stop(begin, "the template is never closed")
 }
 
-// opensElement reports whether "<" where a value is expected begins an
-// element rather than the type parameters of an arrow function.
+// opensElement reports whether "<" where a value is expected begins an element rather than the type parameters of an arrow
+// function.
 //
-// "<>" and a name behind "<" begin one. "<T,>", "<T extends U>" and "<T = U>"
-// are parameters, written so in TSX to be told from elements. "<T>(" may be
-// either, and leaves the lexer unsure.
+// "<>" and "<" with a name begin one. "<T,>", "<T extends U>" and "<T = U>" are parameters: TSX requires these spellings to tell
+// them from elements. "<T>(" may be either, and leaves the lexer unsure.
 func (l *lexer) opensElement() bool {
 	if l.peek(1) == '>' {
 		return true
@@ -221,12 +212,10 @@ func (l *lexer) opensElement() bool {
 	return true
 }
 
-// tagName reads "<" and the name behind it. The name of a component is a word;
-// that of an element of the page refers to nothing.
+// tagName reads "<" and the name after it. The name of a component is a word; that of a page element refers to nothing.
 //
-// A small letter begins an element of the page, as JSX has it: <div> is a
-// string, <Cart> and <cart.Item> are the words Cart and cart. The rest of a
-// dotted name is passed over, as a member of what the word names.
+// A lower-case letter begins a page element, as in JSX: <div> is a string, <Cart> and <cart.Item> are the words Cart and cart. The
+// rest of a dotted name is skipped, as a member of the object that the word names.
 func (l *lexer) tagName() Lexeme {
 	l.at++
 	lo := l.at
@@ -243,11 +232,10 @@ func (l *lexer) tagName() Lexeme {
 	return t
 }
 
-// tag reads on inside a tag: attributes, up to ">" or "/>".
+// tag reads the next token inside a tag: attributes, up to ">" or "/>".
 //
-// Strings in a tag know no escapes and may run over lines, as in HTML. A brace
-// begins code. "/>" takes the tag off the openings; ">" turns it into the
-// element whose text follows. A ")" or "}" shows that the tag was none.
+// Strings in a tag have no escapes and may span lines, as in HTML. A brace begins code. "/>" pops the tag off the openings; ">"
+// turns it into the element whose text follows. A ")" or "}" shows that it was not a tag.
 func (l *lexer) tag() Lexeme {
 	for l.at < len(l.text) {
 		c := l.text[l.at]
@@ -290,11 +278,10 @@ func (l *lexer) tag() Lexeme {
 	return Lexeme{TokenEnd, l.at, l.at}
 }
 
-// element reads on in the text of an element: code, a tag, or the end.
+// element reads the next token in the text of an element: code, a tag, or the end.
 //
-// All else is text, in which quotation marks and slashes mean nothing: "don't"
-// opens no string. The name in a closing tag is not compared with the one that
-// it closes; the compiler does that, with more to say about it.
+// Everything else is text, in which quotation marks and slashes have no meaning: "don't" opens no string. The name in a closing tag
+// is not compared with the one in the opening tag; the compiler does that, with a better message.
 func (l *lexer) element() Lexeme {
 	lo := l.at
 	i := strings.IndexAny(l.text[lo:], "<{")

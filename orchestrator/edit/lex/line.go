@@ -20,7 +20,7 @@ func Outer(lines []string) (lo, hi int) {
 	return lo, hi
 }
 
-// TrimSpace is strings.TrimSpace, named for what the strategies mean by it.
+// TrimSpace is strings.TrimSpace, named for what the strategies mean by space.
 func TrimSpace(s string) string { return strings.TrimSpace(s) }
 
 // LastByte returns the last byte of s without trailing space, as a string.
@@ -35,7 +35,7 @@ func Only(s string, c byte) bool { return strings.Trim(s, string(c)) == "" }
 // BOM is the byte order mark that some editors put before UTF-8 text.
 const BOM = "\ufeff"
 
-// SameLines reports whether two bodies are the same.
+// SameLines reports whether two bodies are equal.
 func SameLines(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
@@ -54,14 +54,12 @@ func AllBlank(lines []string) bool {
 	return lo == hi
 }
 
-// Each line costs the engine some hundred bytes where it is indexed and
-// paired, and a line of text pays for that with its own length. A text of
-// more lines than lightLines that are shorter than lightLine on average does not.
+// Each line costs the engine about a hundred bytes when it is indexed and paired, and an ordinary line pays for that with its own
+// length. A text with more than lightLines lines that are on average shorter than lightLine does not.
 const (
 	lightLines = 3 << 14
-	lightLine  = 16 // bytes, the line end included
+	lightLine  = 16 // bytes, including the line end
 )
 
-// Crowded reports whether a text of that size has too many short lines for
-// an index.
+// Crowded reports whether a text of that size has too many short lines for an index.
 func Crowded(lines, size int) bool { return lines > lightLines && lines > size/lightLine }

@@ -8,22 +8,21 @@ import (
 
 // A scanner walks the lines of a text and knows at each line end what is open.
 //
-// One scanner serves all languages: they differ in their marks, which are in
-// the syntax, and in the few constructs that mix code and text, which are
-// switched on there one by one. What is not switched on does not exist.
+// One scanner serves all languages. They differ in their marks, which the syntax holds, and in the few constructs that mix code and
+// text, which the syntax enables one by one. A construct that is not enabled does not exist.
 type scanner struct {
 	*syntax
 	lang   *Language
 	lost   bool   // nothing is known from here on
-	end    string // what closes the string or comment that is open, or ""
-	remark bool   // it is a comment
+	end    string // what closes the open string or comment, or ""
+	remark bool   // end closes a comment
 	escape bool   // a backslash escapes in it
 	word   string // the line that ends a here-document, or ""
-	below  int    // the indentation that a YAML text is deeper than, or -1
+	below  int    // lines indented deeper than this belong to a YAML text, or -1
 }
 
-// newScanner returns a scanner at the start of a text, lost from the first
-// line if the text holds what the syntax says it cannot follow.
+// newScanner returns a scanner at the start of a text. It is lost from the first line if the text holds something that the syntax
+// cannot follow.
 func newScanner(l *Language, lines []string) *scanner {
 	sc := &scanner{syntax: l.syntax, lang: l, below: -1}
 	for _, a := range sc.alien {
@@ -32,8 +31,7 @@ func newScanner(l *Language, lines []string) *scanner {
 	return sc
 }
 
-// state tells where the next line begins. To be lost is like being in a string:
-// nothing there is a comment.
+// state tells where the next line begins. A lost scanner is treated as inside a string: nothing there is a comment.
 func (sc *scanner) state() state {
 	switch {
 	case sc.lost || sc.word != "" || sc.below >= 0 || sc.end != "" && !sc.remark:
@@ -46,8 +44,7 @@ func (sc *scanner) state() state {
 
 // line reads the next line and returns how much of it is not comment.
 //
-// A comment that begins after code and goes on below counts as code: its
-// lines belong together.
+// A comment that begins after code and continues on the next line counts as code: its lines belong together.
 func (sc *scanner) line(s string) int {
 	if sc.lost || sc.inText(s) {
 		return len(s)
@@ -90,14 +87,13 @@ const (
 	space = iota
 	code
 	comment
-	doubtful // a string that may have code in it: no comment is told on its line
+	doubtful // a string that may hold code: no comment is recognized on its line
 )
 
-// token reads what begins at s[at] and returns its length and kind.
+// token reads the token that begins at s[at] and returns its length and kind.
 //
-// The order matters: words before marks, so that a prefix is seen with its
-// string; comments before strings, since no string begins with a comment's
-// mark; long strings before short ones, since their marks begin alike.
+// The order matters: words come before marks, so that a prefix is seen with its string; comments before strings, since no string
+// begins with a comment's mark; long strings before short ones, since their marks begin alike.
 func (sc *scanner) token(s string, at int) (n, kind int) {
 	rest, c := s[at:], s[at]
 	switch {
@@ -108,7 +104,7 @@ func (sc *scanner) token(s string, at int) (n, kind int) {
 	case c == '\\':
 		return min(2, len(rest)), code
 	case c >= 0x80 && quoteLike(rest):
-		sc.lost = true // an editor made it of a mark that means something
+		sc.lost = true // an editor put it in place of a mark that has a meaning
 		return 1, code
 	}
 	for _, m := range sc.lang.line {
@@ -116,7 +112,7 @@ func (sc *scanner) token(s string, at int) (n, kind int) {
 			continue
 		}
 		if !spaceBefore(s, at) {
-			return len(rest), doubtful // more often the slashes of an address than a comment
+			return len(rest), doubtful // more often the slashes of a URL than a comment
 		}
 		sc.lost = strings.HasSuffix(s, `\`) // in C the next line would be comment too
 		return len(rest), comment
@@ -144,8 +140,8 @@ func quoteLike(s string) bool {
 // spaceBefore reports whether s[at] begins the line or has space before it.
 func spaceBefore(s string, at int) bool { return at == 0 || s[at-1] == ' ' || s[at-1] == '\t' }
 
-// name returns the length of the word at the start of rest. Before a quotation
-// mark it may be a prefix that changes what the string is.
+// name returns the length of the word at the start of rest. Before a quotation mark the word may be a prefix that changes the kind
+// of the string.
 func (sc *scanner) name(rest string) int {
 	n := 1
 	for n < len(rest) && letter(rest[n]) {
@@ -157,9 +153,8 @@ func (sc *scanner) name(rest string) int {
 	return n
 }
 
-// mark reads what begins with any other character: strings of one line,
-// character literals, regular expressions, operators. An operator of several
-// characters is read one by one, which makes no difference here.
+// mark reads a token that begins with any other character: a string on one line, a character literal, a regular expression or an
+// operator. An operator of several characters is read one by one, which makes no difference here.
 func (sc *scanner) mark(s string, at int) (n, kind int) {
 	c, m := s[at], s[at:at+1]
 	switch {
@@ -178,8 +173,7 @@ func (sc *scanner) mark(s string, at int) (n, kind int) {
 	return 1, code
 }
 
-// within returns the length of the string or comment that opens with the
-// open bytes at s[at], as far as it lies on this line.
+// within returns the length of the string or comment that opens with the open bytes at s[at], as far as it is on this line.
 func (sc *scanner) within(s string, at, open int) int {
 	end := sc.closing(s, at+open)
 	if end < 0 {
@@ -189,11 +183,11 @@ func (sc *scanner) within(s string, at, open int) int {
 	return end - at
 }
 
-// text reads a string from s[at]. One that must end on its line and does
-// not ends the scan: the mark was none, and nobody knows what is.
+// text reads a string from s[at]. A string that must end on its line and does not ends the scan: its mark opened no string, and
+// which mark does is unknown.
 //
-// Strings with code in them are read as if they had none. Then the strings in
-// that code split them, in pairs, so that the line is doubtful but its end is not.
+// Strings with code in them are read as if they had none. The strings in that code then split them in pairs, so the line is
+// doubtful but its end is not.
 func (sc *scanner) text(s string, at int, l longString, long bool) (n, kind int) {
 	sc.end, sc.remark, sc.escape = l.end, false, l.escapes
 	n, kind = sc.within(s, at, len(l.open)), code
@@ -213,11 +207,10 @@ func (sc *scanner) text(s string, at int, l longString, long bool) (n, kind int)
 	return n, kind
 }
 
-// closing returns the index behind what closes the open string or comment,
-// at or after from, or -1.
+// closing returns the index after the mark that closes the open string or comment, at or after from, or -1.
 //
-// A comment within a comment ends the scan, since some languages nest them
-// and others do not; so does code within a template that is more than a name or call.
+// A comment within a comment ends the scan, since some languages nest them and others do not. So does code within a template that
+// is more than a name or call.
 func (sc *scanner) closing(s string, from int) int {
 	for i := from; i < len(s); i++ {
 		rest := s[i:]
@@ -236,11 +229,9 @@ func (sc *scanner) closing(s string, from int) int {
 	return -1
 }
 
-// character returns the length of a character literal, or 1 for the mark
-// of a lifetime; anything else ends the scan.
+// character returns the length of a character literal, or 1 for the mark of a lifetime; anything else ends the scan.
 //
-// A literal holds one character or one escape, and the longest escapes have
-// ten bytes, so that a few runes decide.
+// A literal holds one character or one escape, and the longest escapes have ten bytes, so a few runes decide.
 func (sc *scanner) character(rest string) int {
 	r := []rune(rest[:min(len(rest), 16)])
 	switch {
@@ -257,12 +248,11 @@ func (sc *scanner) character(rest string) int {
 	return 1
 }
 
-// slash returns the length of a regular expression, or 1 for a division. What
-// stands before it decides; where that leaves a doubt, the scan ends.
+// slash returns the length of a regular expression, or 1 for a division. The text before the slash decides; if that leaves a doubt,
+// the scan ends.
 //
-// After a value a slash divides, anywhere else it opens an expression, and a
-// brace may have closed either a value or a block. Within the brackets of a
-// class a slash is a character.
+// After a value a slash divides; anywhere else it opens an expression. A brace may have closed either a value or a block. Within
+// the brackets of a class a slash is a plain character.
 func (sc *scanner) slash(s string, at int) int {
 	before := TrimSpace(s[:at])
 	last := LastByte(before)
@@ -290,20 +280,19 @@ func (sc *scanner) slash(s string, at int) int {
 	return 1
 }
 
-// endsInKeyword reports whether s ends in a word of JavaScript that a value
-// follows: a slash behind "return" begins an expression, one behind "x" divides.
+// endsInKeyword reports whether s ends in a JavaScript keyword that a value follows: a slash after "return" begins an expression,
+// one after "x" divides.
 func (sc *scanner) endsInKeyword(s string) bool {
 	i := strings.LastIndexFunc(s, func(r rune) bool { return !Word(r) })
 	return slices.Contains(sc.keywords, s[i+1:])
 }
 
-// startsValue reports whether a quotation mark after s opens a string in YAML,
-// where one within a plain value is a letter like any other: the mark in
-// "a: it's" opens none, that in "a: 'it'" does.
+// startsValue reports whether a quotation mark after s opens a string in YAML. Within a plain value a quotation mark is an ordinary
+// character: the mark in "a: it's" opens no string, the one in "a: 'it'" does.
 func startsValue(s string) bool { return Blank(s) || strings.ContainsAny(LastByte(s), ":-[{,?!&") }
 
-// inText reports whether the line s lies in a here-document or a YAML text,
-// which holds all lines that are deeper than the one that opened it.
+// inText reports whether the line s is in a here-document or a YAML text. The latter holds all lines that are indented deeper than
+// the line that opened it.
 func (sc *scanner) inText(s string) bool {
 	switch {
 	case sc.word != "":
@@ -318,10 +307,10 @@ func (sc *scanner) inText(s string) bool {
 	return false
 }
 
-// opens notes a here-document or a YAML text that begins after the line of which s is the code.
+// opens records a here-document or a YAML text that begins after the line whose code is s.
 //
-// A "<<" that only shifts a number is taken for a document too. Its end never
-// comes, and no comment is told below it: a loss, but no mistake.
+// A "<<" that only shifts a number is taken for a document too. Its end never comes, and no comment is recognized below it: a loss,
+// but not a mistake.
 func (sc *scanner) opens(s string) {
 	if _, after, ok := strings.Cut(s, "<<"); ok && sc.shell && !strings.HasPrefix(after, "<") {
 		after = strings.TrimLeft(after, "- \t")
@@ -338,7 +327,7 @@ func (sc *scanner) opens(s string) {
 	}
 }
 
-// A state is where a line begins.
+// A state tells where a line begins.
 type state uint8
 
 const (

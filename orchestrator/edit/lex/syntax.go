@@ -2,26 +2,25 @@ package lex
 
 import "agent/sandbox/workspace/lang"
 
-// A syntax is what it takes to tell a comment after code from text that only
-// looks like one: "#fff", "# no" in a string, the slashes of a URL.
+// A syntax holds what is needed to tell a comment after code from text that only looks like one: "#fff", "# no" in a string, the
+// slashes of a URL.
 //
-// It is no grammar. Whatever a scanner cannot follow makes it lost, and from
-// there on it calls nothing a comment: that costs a refusal at worst, where
-// a wrong guess would cost a line of the user's code.
+// It is not a grammar. A scanner that meets something it cannot follow is lost, and from there on it calls nothing a comment. That
+// costs a refusal at worst, where a wrong guess would cost a line of the user's code.
 type syntax struct {
-	quotes    string       // marks of strings that end on their line, where a backslash escapes
-	literal   string       // the same where none does
+	quotes    string       // marks of strings that end on their line and have backslash escapes
+	literal   string       // the same without escapes
 	long      []longString // strings that may span lines, tried first
 	letter    bool         // "'" begins a character literal
 	lifetime  bool         // or a name: 'a
-	raw       string       // a word that ends so makes the string after it one of another kind: r#"…"#
-	formatted bool         // code may stand in f"{…}"
-	script    bool         // "/" may begin a regular expression, and code stand in `${…}`
-	keywords  []string     // words that a value follows: a slash behind one begins an expression
-	shell     bool         // "<<WORD" begins a text up to a line WORD; code may stand in "$(…)"
+	raw       string       // a word with this ending changes the kind of the string after it: r#"…"#
+	formatted bool         // code may appear in f"{…}"
+	script    bool         // "/" may begin a regular expression, and code may appear in `${…}`
+	keywords  []string     // words that a value follows: a slash after one begins an expression
+	shell     bool         // "<<WORD" begins a text up to a line WORD; code may appear in "$(…)"
 	scalars   bool         // a line that ends in "|" or ">" begins an indented text
-	spaced    bool         // without a space before it a mark begins no comment
-	alien     []string     // files with one of these are not scanned at all
+	spaced    bool         // a mark begins a comment only after a space
+	alien     []string     // files that contain one of these are not scanned at all
 }
 
 // A longString is a string that may span lines.
@@ -30,7 +29,7 @@ type longString struct {
 	escapes   bool
 }
 
-// syntaxOf is that of a row of lang, nil where comments after code are not certain.
+// syntaxOf returns the syntax of a row of lang, or nil if comments after code are not certain.
 func syntaxOf(row *lang.Syntax) *syntax {
 	if !row.Exact {
 		return nil

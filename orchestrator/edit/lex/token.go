@@ -6,17 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// operators are the characters of which several make one operator.
+// operators are the characters that may combine into one operator.
 const operators = "+-*/%=<>!&|^~?:.@#\\"
 
-// EachToken calls yield for every token of a line: a word, a quoted string
-// that closes on the line, a run of operators, or one other character. Space
-// between tokens does not count, space inside a string or between operators does.
+// EachToken calls yield for every token of a line: a word, a quoted string that closes on the line, a run of operators, or one
+// other character. Space between tokens does not count, but space inside a string or between operators does.
 //
-// It is no lexer of any language. It only has to cut two texts alike, and
-// never to take two different texts for the same: so strings stay whole,
-// names and numbers stay whole, and everything else is compared byte by
-// byte.
+// It is not a lexer of any language. It only has to cut two texts in the same way, and must never take two different texts for the
+// same one. So strings, names and numbers stay whole, and everything else is compared byte by byte.
 func EachToken(s string, yield func(string)) {
 	open := "" // quotation marks that do not close: looking again would cost quadratic time
 	for s != "" {
@@ -45,8 +42,8 @@ func EachToken(s string, yield func(string)) {
 	}
 }
 
-// wordLen returns the length of the word at the start of s, or that of its
-// first character when it is none, and whether that character is space.
+// wordLen returns the length of the word at the start of s, or of its first character if that begins no word. It also reports
+// whether that character is space.
 func wordLen(s string) (n int, space bool) {
 	for n < len(s) && wordByte(s[n]) {
 		n++
@@ -70,8 +67,7 @@ func wordByte(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$'
 }
 
-// Quoted returns the length of the string literal at the start of s, or 1
-// when it does not close.
+// Quoted returns the length of the string literal at the start of s, or 1 if it does not close.
 func Quoted(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -89,5 +85,5 @@ func Word(r rune) bool {
 	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// letter reports whether c is a letter or digit of ASCII.
+// letter reports whether c is an ASCII letter, digit or underscore.
 func letter(c byte) bool { return wordByte(c) && c != '$' }

@@ -7,15 +7,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// PlainUnicode replaces typographic punctuation and spaces by their ASCII
-// forms. Models and editors swap them in both directions; the table holds
-// only characters whose exchange never changes a token's meaning.
+// PlainUnicode replaces typographic punctuation and spaces with their ASCII forms. Models and editors swap them in both directions;
+// the table holds only characters whose exchange never changes a token's meaning.
 //
-// Letters are left alone, but for their composition: an accent more or less
-// is another word, an accent written as a character of its own is not. Nor
-// are characters without width set aside: a name with one in it is another
-// name, however it looks. A text that holds none of the characters is returned
-// as it is, without a copy.
+// Letters are left alone apart from their composition: an added accent makes another word, but an accent written as a separate
+// character does not. Zero-width characters are not ignored either: a name that contains one is another name, however it looks. A
+// text without any of these characters is returned as it is, without a copy.
 func PlainUnicode(s string) string {
 	if ASCII(s) {
 		return s
@@ -37,9 +34,8 @@ func PlainUnicode(s string) string {
 	return b.String()
 }
 
-// ASCII reports whether s has no byte beyond 0x7f, eight bytes at a time.
-//
-// Nearly every line of code is ASCII, and this is asked of each of them.
+// ASCII reports whether s has no byte beyond 0x7f. It checks eight bytes at a time, since nearly every line of code is ASCII and
+// each of them is checked.
 func ASCII(s string) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		a := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
@@ -56,9 +52,8 @@ func ASCII(s string) bool {
 	return true
 }
 
-// PlainForm is the table of PlainUnicode: hyphens and dashes, single and
-// double quotation marks, spaces of other widths, the ellipsis; "" for what
-// has no plain form.
+// PlainForm is the table of PlainUnicode: hyphens and dashes, single and double quotation marks, spaces of other widths, the
+// ellipsis. It returns "" if r has no plain form.
 func PlainForm(r rune) string {
 	switch r {
 	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2212':

@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// endsIn returns what ends line i of a side of which cr is known.
+// endsIn returns the end of line i on the side of a hunk described by cr.
 func endsIn(cr []bool, i int) string {
 	if i < len(cr) && cr[i] {
 		return "\r\n"
@@ -16,12 +16,11 @@ func endsIn(cr []bool, i int) string {
 	return "\n"
 }
 
-// Verbatim returns the splice of a hunk that spells out its line ends, nil for
-// any other, and where the file's lines end otherwise than the hunk's old ones.
+// Verbatim returns the splice of a hunk that spells out its line ends. It returns nil for any other hunk, and if the file's lines
+// end otherwise than the hunk's old lines.
 //
-// A program that compares files of mixed ends, or changes the ends, writes
-// them into its diff. Elsewhere new lines take the ends of the file, since few
-// authors know them.
+// A program that compares files of mixed line ends, or changes the ends, writes them into its diff. Elsewhere new lines take the
+// ends of the file, since few authors know them.
 func Verbatim(op *parse.Operation, d *document.Document, places []Place) []Splice {
 	h := op.Hunk
 	if h == nil || h.OldCR == nil && h.NewCR == nil || len(places) != 1 || places[0].groups != nil || d.Sep != '\n' {

@@ -9,18 +9,16 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// restoreFirst gives a place whose SEARCH lost the indentation of its first
-// line alone bodies that are indented alike, in one of two readings of REPLACE:
+// restoreFirst handles a place whose SEARCH lost only the indentation of its first line. It returns bodies that are indented alike,
+// by one of two readings of REPLACE:
 //
 //	file            SEARCH        REPLACE, as it stands   REPLACE, dedented
 //	    if a:       if a:         if b:                   if b:
 //	        run()           run()         run()               run()
 //
-// As it stands, REPLACE lost the indentation of its first line too and the
-// other lines are those of the file; dedented, all its lines are relative to
-// the first. They differ only in how the first line stands to the others, so
-// that this decides. Where both could be meant, or neither, the block is
-// refused: in Python the wrong one is another program.
+// As it stands, REPLACE lost the indentation of its first line too, and the other lines are those of the file. Dedented, all its
+// lines are relative to the first. The readings differ only in how the first line relates to the others, so that relation decides.
+// If both readings are possible, or neither is, the block is refused: in Python the wrong one is another program.
 func restoreFirst(d *document.Document, p Place, groups []group) (Place, error) {
 	at, base, ok := lostFirst(d, p.Search, groups)
 	if !ok {
@@ -44,7 +42,7 @@ func restoreFirst(d *document.Document, p Place, groups []group) (Place, error) 
 	search[at] = base + search[at]
 	p.Search = search
 	p.Replace = slices.Clone(p.Replace)
-	for j := range min(first+1, len(p.Replace)) { // comments before the first line stand as it does
+	for j := range min(first+1, len(p.Replace)) { // comments before the first line have its indentation
 		if s := p.Replace[j]; !lex.Blank(s) && lex.Indent(s) == "" {
 			p.Replace[j] = base + s
 		}
@@ -52,20 +50,20 @@ func restoreFirst(d *document.Document, p Place, groups []group) (Place, error) 
 	return p, nil
 }
 
-// lostFirst returns the line of SEARCH that lost its indentation and the one
-// that it has in the file; ok is false unless all others have theirs.
+// lostFirst returns the line of SEARCH that lost its indentation and the indentation that it has in the file; ok is false unless
+// all other lines have theirs.
 func lostFirst(d *document.Document, search []string, groups []group) (at int, base string, ok bool) {
 	at, _ = lex.Outer(search)
 	i := slices.IndexFunc(groups, func(g group) bool { return g.s0 == at && g.f0 < g.f1 })
 	if i < 0 || lex.Indent(search[at]) != "" || lex.Indent(d.Line(groups[i].f0)) == "" {
-		return 0, "", false // the usual case, told without a look at the other lines
+		return 0, "", false // the usual case, decided without looking at the other lines
 	}
 	matched := pairs(d, search, groups)
 	return at, lex.Indent(d.Line(groups[i].f0)), len(matched) > 1 && indent.Swallowed(matched)
 }
 
-// nextLine returns the first line of lines from i on that is neither blank nor
-// a comment; where there is none the first comment, len(lines) for none either.
+// nextLine returns the first line from i on that is neither blank nor a comment. If there is none it returns the first comment, or
+// len(lines) if there is none either.
 func nextLine(l *lex.Language, lines []string, i int) int {
 	remark := len(lines)
 	for ; i < len(lines); i++ {
@@ -121,12 +119,12 @@ func (l *lostLine) relative() (bool, error) {
 		return false, nil
 	case dedented && !stands:
 		if same && !moved && (lex.TrimSpace(l.replace[l.first]) == l.head || lex.Blank(l.replace[l.first+1])) {
-			return false, errIndent // what is below stands as before, and no new line opens a block around it
+			return false, errIndent // the lines below are unchanged, and no new line opens a block around them
 		}
 		return true, nil
 	}
 	as, rel := l.steps()
-	if s := strings.TrimSpace(l.replace[l.first]); brackets(s) > 0 && brackets(s) < len(s) { // lines are aligned with what the bracket opens
+	if s := strings.TrimSpace(l.replace[l.first]); brackets(s) > 0 && brackets(s) < len(s) { // lines are aligned with the text after the bracket
 		n := len(lex.Indent(l.replace[l.next]))
 		if stands, dedented := n == len(l.base)+brackets(s), n == brackets(s); stands || dedented {
 			as, rel = stands, dedented
@@ -139,12 +137,10 @@ func (l *lostLine) relative() (bool, error) {
 	return rel, nil
 }
 
-// follows reports whether the second line of code can follow the first when
-// that is as deep as from.
+// follows reports whether the second line of code can follow the first one if that has depth from.
 //
-// A line that opens a block or a bracket has deeper lines after it, but for
-// what closes it. One that ends a statement has not: how that is told differs
-// among languages, and where it is not told, everything can follow.
+// A line that opens a block or a bracket has deeper lines after it, except for the line that closes it. A line that ends a
+// statement has not. The sign of an end differs among languages; if there is none, every line can follow.
 func (l *lostLine) follows(from int) bool {
 	code := l.d.Lang.Code([]string{l.replace[l.first]})[0]
 	next := l.replace[l.next]
@@ -159,7 +155,7 @@ func (l *lostLine) follows(from int) bool {
 		item := strings.HasPrefix(lex.TrimSpace(next), "- ")
 		return last != ":" || n > from || n == from && item
 	case l.d.Lang.Fenced():
-		return true // prose: depth follows no rule that could be told
+		return true // prose: depth follows no recognizable rule
 	case strings.Contains("([{", last) || python && last == ":" || brackets(code) > 0:
 		return n > from || closes
 	case python:
@@ -170,8 +166,8 @@ func (l *lostLine) follows(from int) bool {
 	return true
 }
 
-// brackets returns the column behind the last bracket that a line opens and
-// does not close, 0 for none. Brackets in strings mostly are in pairs.
+// brackets returns the column after the last bracket that a line opens and does not close, or 0 if there is none. Brackets in
+// strings mostly come in pairs.
 func brackets(s string) int {
 	var open []int
 	for i := range len(s) {
@@ -188,7 +184,7 @@ func brackets(s string) int {
 	return open[len(open)-1]
 }
 
-// shallowest returns the least depth of the lines of SEARCH after the first.
+// shallowest returns the smallest depth of the lines of SEARCH after the first.
 func (l *lostLine) shallowest() int {
 	least := -1
 	for _, s := range l.old {
@@ -199,15 +195,14 @@ func (l *lostLine) shallowest() int {
 	return max(least, 0)
 }
 
-// within reports whether all lines of SEARCH are at least as deep as its
-// first: a block that leaves that depth cannot be dedented by it.
+// within reports whether all lines of SEARCH are at least as deep as its first: a block that leaves that depth cannot be dedented
+// by it.
 func (l *lostLine) within() bool {
 	return !slices.ContainsFunc(l.old, func(s string) bool { return !lex.Blank(s) && !strings.HasPrefix(s, l.base) })
 }
 
-// repeated reports what the lines say that both bodies have once, space aside:
-// some stand in REPLACE as in SEARCH, some are less deep by the base, some
-// have another depth.
+// repeated compares the depth of the lines that occur exactly once in both bodies, ignoring space. It reports whether some have the
+// same depth in REPLACE as in SEARCH, some are less deep by the base, and some have another depth.
 func (l *lostLine) repeated() (same, moved, other bool) {
 	const twice = "twice"
 	depth := map[string]string{}
@@ -238,9 +233,8 @@ func (l *lostLine) repeated() (same, moved, other bool) {
 	return same, moved, other
 }
 
-// leaves reports whether REPLACE, as it stands, has lines out of the depth in
-// which SEARCH lies, and whether some of them is plainly no end of it: it
-// closes nothing, and no blank line is before it.
+// leaves reports whether REPLACE, as it stands, has lines outside the depth of SEARCH. plain reports whether some of them is
+// clearly not the end of it: the line closes nothing, and no blank line precedes it.
 func (l *lostLine) leaves() (out, plain bool) {
 	least := min(indent.Width(l.base), l.shallowest())
 	outside := false
@@ -258,8 +252,7 @@ func (l *lostLine) leaves() (out, plain bool) {
 	return out, plain
 }
 
-// steps reports which of the readings makes the second line one level of the
-// file deeper than the first, when just one does.
+// steps reports which of the readings makes the second line one level of the file deeper than the first, if exactly one does.
 func (l *lostLine) steps() (stands, dedented bool) {
 	x := lex.Indent(l.replace[l.next])
 	by := len(x) - len(l.base)

@@ -10,13 +10,11 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// flows reports whether every group whose lines are not those of SEARCH means
-// the same in both layouts: nothing differs within a string or a comment, and
-// lines are joined or broken only where the language gives a break no meaning.
+// flows reports whether every group whose lines differ from those of SEARCH means the same in both layouts: nothing differs within
+// a string or a comment, and lines are joined or broken only where a line break has no meaning in the language.
 //
-// Equal tokens alone do not say so. "return" and "x" on two lines are two
-// statements in some languages, "- a" and "- b" joined are one item in YAML,
-// and a docstring with other breaks is another string.
+// Equal tokens alone do not prove it. "return" and "x" on two lines are two statements in some languages, "- a" and "- b" joined
+// are one item in YAML, and a docstring with other breaks is another string.
 func flows(d *document.Document, search []string, groups []group) bool {
 	code := d.Lang.Code(search)
 	for _, g := range groups {
@@ -39,12 +37,11 @@ func flows(d *document.Document, search []string, groups []group) bool {
 	return true
 }
 
-// sameLoosely reports whether two lines differ in indentation and punctuation at most.
+// sameLoosely reports whether two lines differ at most in indentation, trailing space and Unicode punctuation.
 func sameLoosely(a, b string) bool { return document.Loose.Key(a) == document.Loose.Key(b) }
 
-// spaceMatters reports whether space means something in the line s though it
-// does not in the language as a whole: a directive of the C preprocessor, a
-// line of JavaScript that may hold a regular expression.
+// spaceMatters reports whether space has a meaning in the line s although it has none in the language as a whole: a directive of
+// the C preprocessor, or a line of JavaScript that may hold a regular expression.
 func spaceMatters(l *lex.Language, s string) bool {
 	switch l {
 	case lex.CLanguage:
@@ -55,8 +52,8 @@ func spaceMatters(l *lex.Language, s string) bool {
 	return false
 }
 
-// breaksMeanNothing reports whether two layouts of the same tokens are broken
-// alike, but for places where f gives a line break no meaning.
+// breaksMeanNothing reports whether two layouts of the same tokens have the same line breaks, except where f gives a break no
+// meaning.
 func breaksMeanNothing(f lang.Flow, a, b []string) bool {
 	tokens, breaks := cutTokens(a)
 	_, others := cutTokens(b)
@@ -75,8 +72,8 @@ func breaksMeanNothing(f lang.Flow, a, b []string) bool {
 	return true
 }
 
-// bends reports whether a line may be broken within these open brackets, of
-// which the innermost decides: in "f(func() {" a line end ends a statement again.
+// bends reports whether a line may be broken within these open brackets. The innermost decides: in "f(func() {" a line end ends a
+// statement again.
 func bends(f lang.Flow, open []byte) bool {
 	if f == lang.Free || len(open) == 0 {
 		return f == lang.Free
@@ -85,7 +82,7 @@ func bends(f lang.Flow, open []byte) bool {
 	return f != lang.Fixed && last != '{' || f == lang.Braces
 }
 
-// cutTokens returns the tokens of lines, and after how many of them a line ends.
+// cutTokens returns the tokens of lines, and the token counts after which a line ends.
 func cutTokens(lines []string) (tokens []string, breaks map[int]bool) {
 	breaks = map[int]bool{}
 	for _, s := range lines {
@@ -95,9 +92,8 @@ func cutTokens(lines []string) (tokens []string, breaks map[int]bool) {
 	return tokens, breaks
 }
 
-// sameSteps reports whether the paired lines go deeper and back together, from
-// each to the next, in a language where depth has a meaning. "if a:", "  b", "c" is another
-// program than "if a:", "  b", "  c".
+// sameSteps reports whether, in a language where depth has a meaning, the paired lines go deeper and back together from each to the
+// next. "if a:", "  b", "c" is another program than "if a:", "  b", "  c".
 func sameSteps(d *document.Document, search []string, groups []group) bool {
 	if !d.Lang.Offside {
 		return true
@@ -112,8 +108,8 @@ func sameSteps(d *document.Document, search []string, groups []group) bool {
 	return true
 }
 
-// pairs returns the indentations that groups pair, blank lines aside: those teach nothing, since editors and models
-// strip them.
+// pairs returns the indentations that groups pair. It leaves out blank lines: those show nothing, since editors and models strip
+// them.
 func pairs(d *document.Document, search []string, groups []group) (list []indent.Pair) {
 	for _, g := range groups {
 		if g.f0 < g.f1 && !lex.Blank(search[g.s0]) {

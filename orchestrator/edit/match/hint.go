@@ -9,14 +9,11 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// choose settles what the lines alone leave open: which of several equal
-// places is meant, by what the form says of the place beyond the lines.
+// choose decides which of several equal places is meant, by what the form says about the place beyond the lines.
 //
-// The lines always come first. A hint never finds a place, never overrules the
-// only one, and only ever picks a place at which the lines stand to the
-// letter: numbers go stale, and models write wrong ones. A hint that fits
-// several places, or none, changes nothing, and the refusal stands. replace is
-// that of op without a fence that was set aside.
+// The lines always come first. A hint never finds a place and never overrules the only one. It only picks a place at which the
+// lines occur to the letter, since numbers go stale and models write wrong ones. A hint that fits several places, or none, changes
+// nothing, and the refusal stands. replace is op's REPLACE, without a fence if that was set aside.
 func choose(op *parse.Operation, d *document.Document, replace []string, f Finding) Finding {
 	var lines []int
 	switch {
@@ -42,12 +39,11 @@ func choose(op *parse.Operation, d *document.Document, replace []string, f Findi
 	return f
 }
 
-// byLine returns the line that the form names, when search is there.
+// byLine returns the line that the form names, if search is there.
 //
-// The number of a hunk counts only when its header proved right in its
-// counts. Programs that make diffs write true numbers, and repetitive files
-// need them: a table of equal lines has no other context. Models write
-// numbers that are wrong, but then the counts mostly are too.
+// The number of a hunk counts only if the counts in its header are right. Programs that make diffs write correct numbers, and
+// repetitive files need them: a table of equal lines has no other context. Models write wrong numbers, but then the counts are
+// mostly wrong too.
 func byLine(op *parse.Operation, d *document.Document) []int {
 	lo := op.Line - 1
 	if h := op.Hunk; h != nil && h.Trusted {
@@ -64,8 +60,7 @@ func byLine(op *parse.Operation, d *document.Document) []int {
 	return []int{lo}
 }
 
-// byEnding returns the place at the end of the file, when the form says so
-// and search is there.
+// byEnding returns the place at the end of the file, if the form says so and search is there.
 func byEnding(op *parse.Operation, d *document.Document) []int {
 	if !op.Ending {
 		return nil
@@ -75,8 +70,7 @@ func byEnding(op *parse.Operation, d *document.Document) []int {
 	return byLine(&last, d)
 }
 
-// bySection returns the places in the section that the form names. Lines
-// that stand very often are not looked for.
+// bySection returns the places in the section that the form names. It gives up on lines that occur very often.
 func bySection(op *parse.Operation, d *document.Document) []int {
 	lo, hi, ok := section(d, op.Under)
 	if !ok {
@@ -89,13 +83,10 @@ func bySection(op *parse.Operation, d *document.Document) []int {
 	return slices.DeleteFunc(places, func(at int) bool { return at < lo || at+len(op.Search) > hi })
 }
 
-// section returns the lines under the headings, outermost first: those that
-// follow the last heading and are indented deeper than it, lines of closing
-// brackets aside. Where a heading has no such lines, as one in prose, all
-// lines after it are its section.
+// section returns the lines below the headings, outermost first: those that follow the last heading and are indented deeper than
+// it, ignoring lines of closing brackets. If a heading has no such lines, as in prose, all lines after it are its section.
 //
-// A heading must occur once in the section of the one before it. Of two, only
-// the author knows which was meant.
+// A heading must occur exactly once in the section of the one before it. If it occurs twice, only the author knows which is meant.
 func section(d *document.Document, headings []string) (lo, hi int, ok bool) {
 	hi = d.Len()
 	for _, h := range headings {
@@ -120,11 +111,11 @@ func section(d *document.Document, headings []string) (lo, hi int, ok bool) {
 	return lo, hi, len(headings) > 0
 }
 
-// maxSection bounds the lines of a section; one that is longer says little.
+// maxSection bounds the lines of a section; a longer one says little.
 const maxSection = 20000
 
-// bodyEnd returns the line behind the last that belongs to the block which
-// line at begins, at+1 when it begins none; ok is false when it is too long.
+// bodyEnd returns the line after the last one of the block that line at begins, or at+1 if it begins none; ok is false if the block
+// is too long.
 func bodyEnd(d *document.Document, at int) (end int, ok bool) {
 	depth, end := len(lex.Indent(d.Line(at))), at+1
 	for i := at + 1; i < d.Len(); i++ {
@@ -143,21 +134,18 @@ func bodyEnd(d *document.Document, at int) (end int, ok bool) {
 	return end, true
 }
 
-// maxEverywhere bounds the places of one replacement. Each is kept until the file
-// is written, at some hundred bytes.
+// maxEverywhere bounds the places of one replacement. Each is kept until the file is written, at about a hundred bytes.
 const maxEverywhere = 20000
 
-// everywhere returns the first lines, from 0, of all places of a replacement
-// that is meant for every one of them: lines that are there to the letter,
-// and are nowhere within a longer line.
+// everywhere returns the first lines, from 0, of all places of a replacement that is meant for every one of them: lines that occur
+// to the letter, and never within a longer line.
 //
-// Where the text is part of a longer line as well, the author meant those
-// too, or did not know of them; to change some of the places would leave half
-// of a renaming. Then all of them are named, from 1, as for any block that
-// could mean several places; so are places that share lines, or are too many.
+// If the text is also part of a longer line, the author meant those occurrences too, or did not know of them; changing only some of
+// the places would leave a renaming half done. Then several names the places, from 1, as for any block that could mean several. It
+// also does so if places share lines or are too many.
 func everywhere(op *parse.Operation, d *document.Document, ambiguous []int) (lines, several []int) {
 	text := strings.Join(op.Search, "\n")
-	d.Work.Add(4 * len(d.Text)) // it is read for what to find, to count and to tell
+	d.Work.Add(4 * len(d.Text)) // the text is searched, counted and reported
 	if lex.AllBlank(op.Search) || !strings.Contains(d.Plain(), text) {
 		return nil, ambiguous
 	}
@@ -173,8 +161,7 @@ func everywhere(op *parse.Operation, d *document.Document, ambiguous []int) (lin
 	return lines, nil
 }
 
-// within returns the first lines, from 1, at which a text stands, be it
-// within a line.
+// within returns the first lines, from 1, at which a text occurs, even within a line.
 func within(d *document.Document, text string) []int {
 	var lines []int
 	body, line := d.Plain(), 0
@@ -191,10 +178,9 @@ func within(d *document.Document, text string) []int {
 	return lines
 }
 
-// AssignEqualBlocks gives each of several equal blocks the line of a place of its own,
-// when their lines are at just as many places: whichever block means which,
-// the result is one. The operations that get a line are copies, since the same
-// ones may be tried on other files.
+// AssignEqualBlocks gives each of several equal blocks the line of its own place, if their lines occur at exactly as many places:
+// whichever block means which place, the result is the same. The operations that get a line are copies, since the originals may be
+// tried on other files.
 func AssignEqualBlocks(d *document.Document, ops []*parse.Operation) []*parse.Operation {
 	if len(ops) < 2 {
 		return ops
@@ -222,7 +208,7 @@ func AssignEqualBlocks(d *document.Document, ops []*parse.Operation) []*parse.Op
 		}
 		for i, k := range group {
 			if i > 0 && at[i] < at[i-1]+len(op.Search) {
-				break // the places share lines, and the blocks overlap
+				break // the places share lines, so the blocks overlap
 			}
 			one := *ops[k]
 			one.Line = at[i] + 1

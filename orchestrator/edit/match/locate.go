@@ -5,16 +5,14 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// strategies is every way in which an operation gets its place, in the order in
-// which they are tried: from the strictest to the loosest. A new one is a row.
+// strategies lists every way in which an operation gets its place, in the order in which they are tried: from the strictest to the
+// loosest. A new strategy is a new row.
 //
-// Why the first that finds anything decides: each sees every place that a
-// stricter one sees. If Exact finds two places, no looser one finds fewer; if
-// Exact finds one, that one is the block's text to the letter, and further
-// places that only resemble it are others.
+// The first one that finds anything decides, because each sees every place that a stricter one sees. If Exact finds two places, no
+// looser one finds fewer. If Exact finds one, that one is the block's text to the letter, and further places that only resemble it
+// are different places.
 //
-// Similarity never counts. A SEARCH with one token that differs is a SEARCH
-// for another text, however long the part that agrees.
+// Similarity never counts. A SEARCH with one token that differs searches for another text, however long the part that agrees.
 var strategies = []row{
 	{name: Creation, trust: 12},
 	{name: Deletion, trust: 11},
@@ -42,20 +40,19 @@ func rowOf(s Strategy) (row, bool) {
 	return row{}, false
 }
 
-// Trust returns how sure a place is that was found by the strategy: the more
-// the surer, 0 for one that is not known.
+// Trust returns how certain a place found by the strategy is: higher is more certain, and 0 is an unknown strategy.
 func (s Strategy) Trust() int {
 	r, _ := rowOf(s)
 	return r.trust
 }
 
-// Verbatim reports whether nothing was set aside.
+// Verbatim reports whether the strategy ignores nothing.
 func (s Strategy) Verbatim() bool {
 	r, ok := rowOf(s)
 	return ok && r.aside == nothing
 }
 
-// Strict reports whether no more than space was set aside.
+// Strict reports whether the strategy ignores nothing but space.
 func (s Strategy) Strict() bool {
 	r, ok := rowOf(s)
 	return ok && r.aside <= space
@@ -66,7 +63,7 @@ func locate(d *document.Document, search, replace []string) Finding {
 	return newQuery(strategies, d, search, replace).find(more)
 }
 
-// LocateStrict is locate by Exact and Stripped alone.
+// LocateStrict is like locate, but tries only Exact and Stripped.
 func LocateStrict(d *document.Document, search, replace []string) Finding {
 	return newQuery(strategies, d, search, replace).find(space)
 }

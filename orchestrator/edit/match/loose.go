@@ -5,10 +5,8 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// byView returns the search in a view. What the two stricter views find at one
-// place is ambiguous all the same when, comments set aside too, there are
-// others: some place differs in depth, some in comments, and which is nearer
-// cannot be told.
+// byView returns the search in a view. A single place found by one of the two stricter views is still ambiguous if ignoring
+// comments too yields others: some places differ in depth, some in comments, and which is nearer is undecidable.
 func byView(k document.ViewKind) func(*query) Finding {
 	return func(q *query) Finding {
 		f := locateLoose(q.d, k, q.core, q.rep)
@@ -21,9 +19,8 @@ func byView(k document.ViewKind) func(*query) Finding {
 	}
 }
 
-// locateLoose looks for search in a view that sets indentation and Unicode
-// punctuation aside, and for the looser views blank lines or comments too.
-// What was in fact set aside decides the strategy's name.
+// locateLoose searches in a view that ignores indentation and Unicode punctuation, and in the looser views also blank lines or
+// comments. The differences that it really had to ignore decide the strategy's name.
 func locateLoose(d *document.Document, k document.ViewKind, search, replace []string) Finding {
 	v := d.View(k)
 	hits, kept := v.Find(search, document.Most)
@@ -33,7 +30,7 @@ func locateLoose(d *document.Document, k document.ViewKind, search, replace []st
 		at := v.Window(h, len(kept))
 		d.Work.Add(document.WorkPair * (len(search) + int(at[len(at)-1]-at[0])))
 		groups, ok := pair(d, search, kept, at)
-		if ok || len(hits) == document.Most { // of so many places nobody knows whether there are more
+		if ok || len(hits) == document.Most { // with so many places there may be more
 			lines = append(lines, v.Line(h))
 		}
 		if ok {
@@ -47,14 +44,12 @@ func locateLoose(d *document.Document, k document.ViewKind, search, replace []st
 	return Finding{Places: found}
 }
 
-// pair makes the groups of a loose match: line kept[i] of search is at
-// at[i]. Any other line of search must be blank, or a comment that the file
-// has in the same gap: a comment that is not there is a different text. So is
-// a comment after code that is another than the file's.
+// pair makes the groups of a loose match: line kept[i] of search is at at[i]. Any other line of search must be blank, or a comment
+// that the file has in the same gap: a comment that is not there is a different text. So is a comment after code that differs from
+// the file's.
 //
-// Comments that the file has and SEARCH leaves out are passed over, and so
-// survive: a model that drops a comment from SEARCH rarely means to delete
-// it.
+// Comments that the file has and SEARCH leaves out are skipped, and so survive: a model that drops a comment from SEARCH rarely
+// means to delete it.
 func pair(d *document.Document, search []string, kept []int, at []int32) ([]group, bool) {
 	groups, ok := pairHead(d, search[:kept[0]], int(at[0]))
 	s, f, code := kept[0], int(at[0]), d.Lang.Code(search)
@@ -79,8 +74,8 @@ func pair(d *document.Document, search []string, kept []int, at []int32) ([]grou
 	return groups, ok && wholeComments(d, groups)
 }
 
-// wholeComments reports whether each comment of several lines is either passed
-// over whole or paired whole: with a line more or less it is another comment.
+// wholeComments reports whether each comment of several lines is either skipped whole or paired whole: with a line more or less it
+// is another comment.
 func wholeComments(d *document.Document, groups []group) bool {
 	lo, hi := groups[0].f0, groups[len(groups)-1].f1
 	paired := make([]bool, hi-lo)
@@ -97,15 +92,14 @@ func wholeComments(d *document.Document, groups []group) bool {
 	return true
 }
 
-// sameComment reports whether a line of SEARCH, of which code is the part that
-// is no comment, has no comment or that of line f of the file.
+// sameComment reports whether a line s of SEARCH has no comment, or loosely equals line f of the file; code is the part of s that
+// is not comment.
 func sameComment(d *document.Document, s, code string, f int) bool {
 	return lex.TrimSpace(code) == lex.TrimSpace(s) || document.Loose.Key(s) == document.Loose.Key(d.Line(f))
 }
 
-// pairGap pairs line s of SEARCH, a blank or a comment, with one of the lines
-// [f, end) of the file, and returns where the rest of them begins. A blank
-// line may be one that the file does not have.
+// pairGap pairs line s of SEARCH, a blank line or a comment, with one of the lines [f, end) of the file, and returns where the rest
+// of them begins. A blank line of SEARCH may be missing from the file.
 func pairGap(d *document.Document, line string, s, f, end int, groups []group) ([]group, int, bool) {
 	if lex.Blank(line) {
 		g := group{s, s + 1, f, f}
@@ -123,8 +117,8 @@ func pairGap(d *document.Document, line string, s, f, end int, groups []group) (
 	return append(groups, group{s, s + 1, f, f + 1}), f + 1, true
 }
 
-// pairHead pairs the blank lines and comments that SEARCH begins with, from
-// the last of them upwards, with those of the file above line f.
+// pairHead pairs the blank lines and comments that SEARCH begins with, from the last one upwards, with those of the file above line
+// f.
 func pairHead(d *document.Document, head []string, f int) ([]group, bool) {
 	groups := make([]group, len(head))
 	for s := len(head) - 1; s >= 0; s-- {
@@ -148,8 +142,7 @@ func pairHead(d *document.Document, head []string, f int) ([]group, bool) {
 	return groups, true
 }
 
-// looseName names the strategy by what had to be set aside: indentation
-// alone, or anything else with the indentation equal, or both.
+// looseName names the strategy by the differences: indentation alone, anything else with equal indentation, or both.
 func looseName(d *document.Document, p Place) Strategy {
 	same, text := true, true
 	for _, g := range p.groups {

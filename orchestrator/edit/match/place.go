@@ -5,36 +5,30 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A group pairs lines of SEARCH with the lines of the file that they stand
-// for. Mostly both are one line; reflowed lines pair several with several, and
-// a blank line that the file does not have pairs with none.
+// A group pairs lines of SEARCH with the lines of the file that they stand for. Mostly both are one line. Reflowed lines pair
+// several with several, and a blank line that the file does not have pairs with none.
 //
-// The groups of a place are in order and do not overlap. Lines of the file
-// between two groups are those that the strategy passed over: blank lines,
-// or comments that SEARCH leaves out.
+// The groups of a place are in order and do not overlap. The lines of the file between two groups are those that the strategy
+// skipped: blank lines, or comments that SEARCH leaves out.
 type group struct{ s0, s1, f0, f1 int }
 
-// A Place is where a block's SEARCH stands. A block with elisions has several
-// places, in order.
+// A Place is where a block's SEARCH was found. A block with elisions has several places, in order.
 //
-// Strategies set things aside on both sides: outer blank lines that SEARCH
-// has and the file has not are no part of REPLACE either. So a place carries
-// the bodies as they were matched, and what follows never looks at the block
-// again.
+// Strategies set things aside on both sides: outer blank lines that SEARCH has and the file does not are not part of REPLACE
+// either. So a place carries the bodies as they were matched, and later steps never look at the block again.
 type Place struct {
-	Lo, Hi   int // lines of the file, from 0, hi excluded
+	Lo, Hi   int // lines of the file, from 0, Hi excluded
 	Strategy Strategy
-	Search   []string // SEARCH as it was matched, without what was set aside
-	Replace  []string // REPLACE without the same
-	groups   []group  // nil when line i of search is at lo+i
-	crossing bool     // what SEARCH leaves out before it leaves the scope of the piece above
+	Search   []string // SEARCH as it was matched, without the parts that were set aside
+	Replace  []string // REPLACE without the same parts
+	groups   []group  // nil if line i of Search is at Lo+i
+	crossing bool     // the lines that SEARCH leaves out before it leave the scope of the piece above
 
-	// Blank lines that SEARCH has before or after its text, and the file has not, were set aside.
+	// Blank lines that SEARCH has before or after its text, but the file does not, were set aside.
 	Headless, Tailless bool
 }
 
-// A Finding is the outcome of looking for a block: places, or several lines
-// at which it matches alike, or neither.
+// A Finding is the result of a search for a block: places, or several lines at which it matches equally, or neither.
 type Finding struct {
 	Places    []Place
 	Ambiguous []int // first lines, from 1
@@ -43,8 +37,7 @@ type Finding struct {
 // found reports whether a finding is not empty.
 func (f Finding) found() bool { return len(f.Places)+len(f.Ambiguous) > 0 }
 
-// one makes a finding of the hits: the place when there is one hit, else
-// the ambiguity. hits are lines from 0.
+// one makes a finding of the hits, lines from 0: the place p if there is one hit, else the ambiguity.
 func one(hits []int, p Place) Finding {
 	if len(hits) == 1 {
 		return Finding{Places: []Place{p}}
@@ -56,10 +49,9 @@ func one(hits []int, p Place) Finding {
 	return f
 }
 
-// widen takes back the blank lines around SEARCH that were set aside though
-// the file has them too: they are lines that the block repeats, or that it
-// removes. Only those that the file lacks there stay set aside, and as many in
-// REPLACE: what a block adds or takes is the difference between its bodies.
+// widen takes back the blank lines around SEARCH that were set aside although the file has them too: the block repeats them, or
+// removes them. Only those that the file lacks there stay set aside, and as many in REPLACE: a block adds or removes the difference
+// between its bodies.
 func (f Finding) widen(d *document.Document, search, replace []string) Finding {
 	if len(f.Places) != 1 || len(f.Places[0].Search) == len(search) {
 		return f
@@ -98,8 +90,7 @@ func widenGroups(p Place, before, after int) []group {
 	return out
 }
 
-// trimOuter removes up to before blank lines at the start and after at the
-// end: those that SEARCH had there and that were set aside.
+// trimOuter removes up to before blank lines at the start and after at the end: those that were set aside in SEARCH.
 func trimOuter(lines []string, before, after int) []string {
 	for before > 0 && len(lines) > 0 && lex.Blank(lines[0]) {
 		lines, before = lines[1:], before-1

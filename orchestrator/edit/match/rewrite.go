@@ -10,8 +10,7 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A Splice replaces the lines [lo, hi) of the file by text, which is whole
-// lines with their ends, or empty.
+// A Splice replaces the lines [Lo, Hi) of the file with Text, which is whole lines with their ends, or empty.
 type Splice struct {
 	Lo, Hi int
 	Text   string
@@ -24,14 +23,12 @@ var (
 	errComment = errors.New("SEARCH leaves out a comment that stands among the lines to change")
 )
 
-// Rewrite returns the splices that turn SEARCH at p into REPLACE: only the
-// lines that change. A line that the block repeats unchanged keeps the file's
-// own bytes; a changed one takes the file's indentation and line end.
+// Rewrite returns the splices that turn SEARCH at p into REPLACE: only the lines that change. A line that the block repeats
+// unchanged keeps the file's own bytes; a changed one takes the file's indentation and line end.
 //
-// Not the whole range of SEARCH is replaced but only what REPLACE changes of
-// it. That keeps the trailing space, the typographic quotes and the line
-// ends of the context, lets two blocks share context, and makes the diff
-// that a person reviews as small as the change.
+// Rewrite does not replace the whole range of SEARCH, but only the parts that REPLACE changes. That keeps the trailing space, the
+// typographic quotes and the line ends of the context, lets two blocks share context, and makes the diff that a person reviews as
+// small as the change.
 func Rewrite(d *document.Document, p Place) ([]Splice, error) {
 	if p.crossing {
 		return nil, errScope
@@ -69,18 +66,16 @@ type rewriter struct {
 	d      *document.Document
 	p      Place
 	groups []group
-	from   []int // line of REPLACE → line of SEARCH that it repeats, or -1
-	to     []int // line of SEARCH → line of REPLACE that repeats it, or -1
+	from   []int // line of REPLACE → the line of SEARCH that it repeats, or -1
+	to     []int // line of SEARCH → the line of REPLACE that repeats it, or -1
 	in     *indent.Rule
 	out    []Splice
 }
 
-// splices cuts REPLACE at the groups that it keeps; what lies between two
-// kept groups is one splice.
+// splices divides REPLACE at the groups that it keeps; the lines between two kept groups are one splice.
 //
-// A group is kept whole or not at all. When SEARCH joined two lines of the
-// file and REPLACE repeats the joined line, the file's two lines stay; when
-// REPLACE changes it, the changed line takes the place of both.
+// A group is kept whole or not at all. If SEARCH joined two lines of the file and REPLACE repeats the joined line, the file's two
+// lines stay. If REPLACE changes it, the changed line replaces both.
 func (r *rewriter) splices() ([]Splice, error) {
 	lo, j, dropped := r.p.Lo, 0, []group(nil)
 	for _, g := range r.groups {
@@ -103,7 +98,7 @@ func (r *rewriter) splices() ([]Splice, error) {
 	return r.out, nil
 }
 
-// kept reports whether REPLACE repeats all lines of g, one after the other.
+// kept reports whether REPLACE repeats all lines of g, one directly after the other.
 func (r *rewriter) kept(g group) bool {
 	for s := g.s0; s < g.s1; s++ {
 		if r.to[s] < 0 || r.to[s] != r.to[g.s0]+s-g.s0 {
@@ -113,13 +108,11 @@ func (r *rewriter) kept(g group) bool {
 	return true
 }
 
-// change adds the splice that puts lines [j0, j1) of REPLACE in place of
-// lines [lo, hi) of the file, of which the dropped groups are SEARCH's.
+// change adds the splice that puts lines [j0, j1) of REPLACE in place of lines [lo, hi) of the file; the dropped groups are the
+// lines of SEARCH among them.
 //
-// Blank lines of the file among them go: REPLACE says how the changed lines
-// are spaced. Comments do not go unless SEARCH names them; where they would
-// have to, it cannot be told whether they still apply, and the block is
-// refused.
+// It removes blank lines of the file among them: REPLACE says how the changed lines are spaced. It keeps comments unless SEARCH
+// names them. If such a comment would have to go, it is unclear whether it still applies, and the block is refused.
 func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	changed := len(dropped) > 0
 	for j := j0; j < j1; j++ {
@@ -153,9 +146,8 @@ func (r *rewriter) change(lo, hi, j0, j1 int, dropped []group) error {
 	return nil
 }
 
-// severed reports whether lines that come or go in place of lines [lo, hi)
-// would do so between a comment and the blank line that SEARCH has there: it
-// leaves the comment out, and on which side of it they belong cannot be told.
+// severed reports whether lines that are added or removed in place of lines [lo, hi) would be between a comment and the blank line
+// that SEARCH has there. SEARCH leaves the comment out, so it is unclear on which side of it they belong.
 func (r *rewriter) severed(lo, hi int) bool {
 	remark := func(i int) bool {
 		return i >= 0 && i < r.d.Len() && (r.d.IsComment(i) || r.d.Lang.Comment(r.d.Line(i)))
@@ -163,7 +155,7 @@ func (r *rewriter) severed(lo, hi int) bool {
 	return r.p.Headless && lo == r.p.Lo && remark(lo-1) || r.p.Tailless && hi == r.p.Hi && remark(hi)
 }
 
-// gap reports a comment in lines [lo, hi), which no group accounts for.
+// gap returns an error if there is a comment in lines [lo, hi), which no group covers.
 func (r *rewriter) gap(lo, hi int) error {
 	for i := lo; i < hi; i++ {
 		if r.d.IsComment(i) {
@@ -173,16 +165,14 @@ func (r *rewriter) gap(lo, hi int) error {
 	return nil
 }
 
-// tails returns the comments after code that are in the dropped lines and
-// that SEARCH leaves out, for the lines [j0, j1) of REPLACE that take their
-// place: each new line keeps the comment of the line that it replaces, unless
-// it has one of its own. Where lines do not replace one another one for one,
-// it cannot be told where the comment belongs.
+// tails returns the comments after code that are in the dropped lines and that SEARCH leaves out, for the lines [j0, j1) of REPLACE
+// that replace them. Each new line keeps the comment of the line that it replaces, unless it has one of its own. If the lines do
+// not replace one another one for one, it is unclear where the comment belongs.
 func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 	var out []string
 	for i, g := range dropped {
 		if r.p.groups == nil || g.s1 != g.s0+1 || g.f1 != g.f0+1 {
-			continue // found to the letter, or by its tokens: comments are among them
+			continue // found to the letter, or by its tokens, which include comments
 		}
 		tail, search := r.d.TrailingComment(g.f0), r.p.Search[g.s0]
 		if tail == "" || sameLoosely(search, r.d.Line(g.f0)) || r.d.Lang.Code([]string{search})[0] != search {
@@ -201,9 +191,8 @@ func (r *rewriter) tails(j0, j1 int, dropped []group) ([]string, error) {
 	return out, nil
 }
 
-// text returns lines [j0, j1) of REPLACE as the file would have them in
-// place of its lines [lo, hi). When as many lines come as go, each takes the
-// place of one, and with equal indentation in the block also that in the file.
+// text returns lines [j0, j1) of REPLACE as they appear in the file in place of its lines [lo, hi). If as many lines are added as
+// removed, each takes the place of one; a line with equal indentation in the block then takes that of the file.
 func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (string, error) {
 	var b strings.Builder
 	end := r.d.EndNear(lo, hi)
@@ -231,11 +220,9 @@ func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (st
 	return b.String(), nil
 }
 
-// inPlace returns the file's indentation of the line that g pairs, for a
-// line that replaces it and is indented as SEARCH was.
+// inPlace returns the file's indentation of the line that g pairs, for a line that replaces it and is indented as SEARCH is.
 //
-// This holds even where SEARCH's depths are mixed up and no rule can be
-// learnt: the line is the same line, with other words.
+// This works even if SEARCH's depths are mixed up and no rule can be learnt: the line is the same line, with other words.
 func (r *rewriter) inPlace(s string, g group) (string, bool) {
 	if g.s1 != g.s0+1 || g.f1 != g.f0+1 || lex.Indent(r.p.Search[g.s0]) != lex.Indent(s) || lex.Blank(r.p.Search[g.s0]) {
 		return "", false

@@ -9,14 +9,11 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// findElided reads lines such as "# ... existing code ..." in SEARCH and
-// REPLACE as "these lines stay". Both must elide as often; every piece between
-// two elisions must have one place, and the places must follow in order.
+// findElided reads lines such as "# ... existing code ..." in SEARCH and REPLACE as "these lines stay". Both must elide equally
+// often; every piece between two elisions must have one place, and the places must follow in order.
 //
-// The pieces are located independently and to the letter, or else by
-// indentation; an elision is no wildcard that could stretch over any text
-// until something fits. REPLACE gives new pieces in the same order, and the
-// elided lines are not touched at all.
+// The pieces are located independently, to the letter or else by indentation. An elision is not a wildcard that could stretch over
+// any text until something fits. REPLACE gives new pieces in the same order, and the elided lines are not touched at all.
 func findElided(q *query) Finding {
 	ps := Pieces(q.search)
 	if len(ps) < 2 {
@@ -33,7 +30,7 @@ func findElided(q *query) Finding {
 		}
 		if lex.AllBlank(s) {
 			if !lex.AllBlank(pr[i]) {
-				return Finding{} // nothing tells where these lines would go
+				return Finding{} // nothing shows where these lines would go
 			}
 			continue
 		}
@@ -52,8 +49,7 @@ func findElided(q *query) Finding {
 	return f
 }
 
-// findPiece finds one piece of a block with elisions: to the letter, or
-// else by indentation and punctuation.
+// findPiece finds one piece of a block with elisions: to the letter, or else ignoring indentation and punctuation.
 func findPiece(q *query) Finding {
 	f := q.find(space)
 	if !f.found() && !q.tooLittle() {
@@ -62,10 +58,10 @@ func findPiece(q *query) Finding {
 	return f
 }
 
-// Pieces cuts lines at the elisions, without copying them.
+// Pieces divides lines at the elisions, without copying them.
 //
-// "a", "# ...", "b" are the pieces "a" and "b". An elision at an end leaves an
-// empty piece there, which has no place and moves nothing.
+// "a", "# ...", "b" are the pieces "a" and "b". An elision at an end leaves an empty piece there, which has no place and moves
+// nothing.
 func Pieces(lines []string) [][]string {
 	var out [][]string
 	from := 0
@@ -78,19 +74,18 @@ func Pieces(lines []string) [][]string {
 	return append(out, lines[from:])
 }
 
-// The least that a reflowed SEARCH must hold: fewer tokens could stand
-// together by accident.
+// The least that a reflowed SEARCH must hold: fewer tokens could occur together by accident.
 const (
 	minTokens = 6
 	minBytes  = 20
 )
 
-// A shape is what is known of SEARCH as tokens before any are compared.
+// A shape describes SEARCH as tokens before any are compared.
 type shape struct {
-	ends    []int  // tokens up to and with each line
-	tokens  int    // how many there are
-	size    int    // their bytes
-	longest string // the longest name or number, "" when there is none
+	ends    []int  // the number of tokens up to and including each line
+	tokens  int    // their total number
+	size    int    // their total bytes
+	longest string // the longest name or number, or "" if there is none
 }
 
 // shapeOf measures lines as tokens.
@@ -108,13 +103,11 @@ func shapeOf(lines []string) shape {
 	return h
 }
 
-// findReflowed looks for the tokens of search, whatever the line breaks and
-// the space between them. The match must begin and end with whole lines.
+// findReflowed searches for the tokens of SEARCH, ignoring line breaks and the space between them. The match must begin and end
+// with whole lines.
 //
-// Formatters and models break long calls and conditions at different places.
-// Equal tokens in equal order are the same code whatever the breaks, or the
-// same prose. That the match begins and ends with whole lines keeps half
-// statements out.
+// Formatters and models break long calls and conditions at different places. Equal tokens in equal order are the same code whatever
+// the breaks, or the same prose. Matching whole lines at both ends excludes half statements.
 func findReflowed(q *query) Finding {
 	h := shapeOf(q.core)
 	if h.tokens < minTokens || h.size < minBytes {
@@ -141,15 +134,12 @@ func findReflowed(q *query) Finding {
 	return one(lines, p).widen(q.d, q.search, q.replace)
 }
 
-// reflowRegions returns the parts of the file, as tokens, in which search can
-// stand reflowed, in order.
+// reflowRegions returns the parts of the file, as tokens and in order, in which search can occur reflowed.
 //
-// To cut a whole file into tokens takes longer than all else together, and
-// most SEARCHes that come this far are nowhere. So its longest name is looked
-// for as text, and only where the text around it agrees too, space aside, are
-// there tokens to compare. Where that could take longer than to cut the file,
-// because the name is frequent and SEARCH long, and for many blocks, the file
-// is cut once.
+// Dividing a whole file into tokens takes longer than everything else together, and most SEARCHes that come this far are nowhere.
+// So the longest name is looked up as text, and tokens are compared only where the text around it agrees too, ignoring space. The
+// file is divided once as a whole if there are many blocks, or if lookups could take longer than that because the name is
+// frequent and SEARCH long.
 func reflowRegions(d *document.Document, search []string, h shape) []*document.WordView {
 	if d.PreferIndex || d.Words != nil || h.longest == "" {
 		return wholeFile(d)
@@ -158,7 +148,7 @@ func reflowRegions(d *document.Document, search []string, h shape) []*document.W
 	mid := strings.Index(text, h.longest)
 	before, after := text[:mid], text[mid:]
 	var out []*document.WordView
-	cut := 0 // bytes that are cut into tokens, those of one line once for each place
+	cut := 0 // bytes that were divided into tokens; a line counts once per place
 	for n, at := 0, 0; ; n++ {
 		if at = d.Index(at, h.longest); at < 0 {
 			return out
@@ -166,7 +156,7 @@ func reflowRegions(d *document.Document, search []string, h shape) []*document.W
 		if n >= document.Rare && n*len(text)+cut > 4*len(d.Text) {
 			return wholeFile(d)
 		}
-		d.Work.Add(len(text)) // at most: mostly the first byte differs
+		d.Work.Add(len(text)) // at most: usually the first byte differs
 		if end, ok := continuesWith(d.Text[at:], after); ok {
 			if start, ok := precededBy(d.Text[:at], before); ok {
 				lo, hi := d.LineAt(start), d.LineAt(at+end-1)+1
@@ -178,11 +168,11 @@ func reflowRegions(d *document.Document, search []string, h shape) []*document.W
 	}
 }
 
-// maxWords bounds the bytes of a file that is cut into tokens as a whole. They
-// take up to a hundred times as much; what is beyond is found otherwise or not.
+// maxWords bounds the bytes of a file that is divided into tokens as a whole. Tokens take up to a hundred times as much; in a
+// larger file text is found in other ways or not at all.
 const maxWords = 2 << 20
 
-// wholeFile returns the file as tokens, nothing when it is too large for that.
+// wholeFile returns the file as tokens, or nil if it is too large for that.
 func wholeFile(d *document.Document) []*document.WordView {
 	if len(d.Text) > maxWords && d.Words == nil {
 		return nil
@@ -190,11 +180,10 @@ func wholeFile(d *document.Document) []*document.WordView {
 	return []*document.WordView{d.WordView()}
 }
 
-// continuesWith reports whether text begins with want, space aside, and where want
-// ends in it.
+// continuesWith reports whether text begins with want, ignoring space, and where want ends in it.
 //
-// "f(a,\n  b)" goes on as "f( a, b )": space between any two bytes is passed
-// over here, also inside a string. The tokens that are compared after it decide.
+// "f(a,\n  b)" continues like "f( a, b )": space between any two bytes is skipped here, even inside a string. The tokens that are
+// compared afterwards decide.
 func continuesWith(text, want string) (end int, ok bool) {
 	rest := text
 	for want = strings.TrimLeftFunc(want, unicode.IsSpace); want != ""; want = strings.TrimLeftFunc(want[1:], unicode.IsSpace) {
@@ -207,8 +196,7 @@ func continuesWith(text, want string) (end int, ok bool) {
 	return len(text) - len(rest), true
 }
 
-// precededBy reports whether text ends with want, space aside, and where want
-// begins in it.
+// precededBy reports whether text ends with want, ignoring space, and where want begins in it.
 func precededBy(text, want string) (start int, ok bool) {
 	start = len(text)
 	for want = strings.TrimRightFunc(want, unicode.IsSpace); want != ""; want = strings.TrimRightFunc(want[:len(want)-1], unicode.IsSpace) {
@@ -221,9 +209,8 @@ func precededBy(text, want string) (start int, ok bool) {
 	return start, true
 }
 
-// reflowGroups pairs the lines of search, of which line i ends before token
-// ends[i], with the lines of the file from token h on: a group closes
-// wherever both have a line end.
+// reflowGroups pairs the lines of SEARCH with the lines of the file from token h on; line i of SEARCH ends before token ends[i]. A
+// group closes wherever both have a line end.
 func reflowGroups(w *document.WordView, h int, ends []int) []group {
 	var groups []group
 	s0, f0, t0 := 0, w.Line(h), 0
@@ -237,7 +224,7 @@ func reflowGroups(w *document.WordView, h int, ends []int) []group {
 		}
 		last := h + e - 1
 		if last+1 < w.Len() && w.Line(last+1) == w.Line(last) {
-			continue // the file's line goes on
+			continue // the file's line continues
 		}
 		groups = append(groups, group{s0, s + 1, w.Line(h + t0), w.Line(last) + 1})
 		s0, t0, f0 = s+1, e, w.Line(last)+1

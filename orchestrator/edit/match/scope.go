@@ -9,20 +9,18 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// crosses reports whether the lines that SEARCH leaves out between two of its
-// pieces, the first ending before line lo and the second beginning at line hi,
-// leave the scope that the pieces share. Then the second piece is part of
-// another function, whose lines happen to be the only ones of that text:
+// crosses reports whether the lines that SEARCH leaves out between two of its pieces leave the scope that the pieces share. The
+// first piece ends before line lo, the second begins at line hi. If they do, the second piece is part of another function whose
+// lines happen to be the only ones with that text:
 //
 //	def a():          SEARCH   def a():
 //	    return 1                   # ...
 //	def b():                       return 2
 //	    return 2
 //
-// Depth tells it: from a line to a deeper one all lines between are deeper
-// than the first, and to one no deeper none is less deep than the second. What
-// closes or continues a block belongs to the nearest above it. Comments, text
-// within strings, labels and directives of a preprocessor stand at any depth.
+// Depth shows it. From a line to a deeper one, all lines between are deeper than the first. From a line to one that is not deeper,
+// no line between is less deep than the second. A line that closes or continues a block belongs to the nearest one above it.
+// Comments, text within strings, labels and preprocessor directives may have any depth.
 func crosses(d *document.Document, lo, hi int) bool {
 	from, to := lo-1, hi
 	for from > 0 && lex.Blank(d.Line(from)) {
@@ -47,7 +45,7 @@ func crosses(d *document.Document, lo, hi int) bool {
 	return false
 }
 
-// continues reports whether a line closes or goes on with a block above it.
+// continues reports whether a line closes or continues a block above it.
 func continues(s string) bool {
 	s = lex.TrimSpace(s)
 	if s == "" || strings.IndexByte(")]}", s[0]) >= 0 {
@@ -57,7 +55,7 @@ func continues(s string) bool {
 	return slices.Contains([]string{"else", "elif", "elsif", "except", "catch", "finally", "rescue", "ensure", "end", "fi", "done", "esac"}, word)
 }
 
-// depthless reports whether line i of the file, s, has a depth that says nothing.
+// depthless reports whether the depth of line i of the file, s, has no meaning.
 func depthless(d *document.Document, i int, s string) bool {
 	if lex.Blank(s) || d.IsComment(i) || !d.Unindexed && !d.Outside(i) {
 		return true

@@ -10,17 +10,16 @@ import (
 
 // A Match is an operation with its places in a file, ready to be applied.
 //
-// Most have one place and one splice. A block with elisions has a place for
-// each piece, and a block that changes lines at both ends of its context has
-// two splices in one place.
+// Most matches have one place and one splice. A block with elisions has a place for each piece, and a block that changes lines at
+// both ends of its context has two splices in one place.
 type Match struct {
 	Op      *parse.Operation
 	Places  []Place
 	Splices []Splice
-	ends    *bool // whether the file then ends in a newline; nil when nothing says so
+	ends    *bool // whether the file then ends in a newline; nil if nothing decides that
 }
 
-// Strategy returns how the match is named to the caller.
+// Strategy returns the name of the strategy that is reported to the caller.
 func (m *Match) Strategy() Strategy {
 	if m.Op.Hunk != nil {
 		return Hunk
@@ -28,12 +27,10 @@ func (m *Match) Strategy() Strategy {
 	return m.Places[0].Strategy
 }
 
-// Find locates an operation, setting aside a Markdown fence around the bodies
-// when SEARCH is not found with it.
+// Find locates an operation. If SEARCH is not found with a Markdown fence around the bodies, it tries without the fence.
 //
-// Fences are set aside only where they cannot be text: in a REPLACE for a
-// language without fences, and on both bodies when SEARCH is nowhere
-// with them.
+// Fences are removed only where they cannot be text: from a REPLACE for a language without fences, and from both bodies if SEARCH
+// is nowhere with them.
 func Find(d *document.Document, op *parse.Operation) Finding {
 	search, replace := op.Search, op.Replace
 	if _, both := parse.Unfence(search); !both && op.Hunk == nil && !d.Lang.Fenced() {
@@ -54,11 +51,10 @@ func Find(d *document.Document, op *parse.Operation) Finding {
 	return locate(d, inner, replace)
 }
 
-// Endings settles the newline at the end of the file for an operation that
-// reaches it: as the file had it, or as a diff says.
+// Endings decides about the newline at the end of the file, for an operation that reaches it: as the file had it, or as a diff
+// says.
 //
-// A block that removes lines up to the end without leaving one of its own
-// says nothing about the line before them, which stays as it is.
+// A block that removes lines up to the end and puts none there says nothing about the line before them, which stays as it is.
 func Endings(op *parse.Operation, d *document.Document, m *Match) {
 	last := m.Places[len(m.Places)-1]
 	if last.Hi != d.Len() || len(last.Replace) == 0 {
@@ -71,10 +67,9 @@ func Endings(op *parse.Operation, d *document.Document, m *Match) {
 	m.ends = &ends
 }
 
-// Merge returns the text with all matches applied, the byte order mark included.
+// Merge returns the text with all matches applied, including the byte order mark.
 //
-// Text between two splices is copied as one slice of the original, which is
-// why nothing outside them can change.
+// Text between two splices is copied as one slice of the original, so nothing outside them can change.
 func Merge(d *document.Document, found []*Match) []byte {
 	all := Sorted(found)
 	size := len(d.Mark) + len(d.Text) + len(d.EOL)
@@ -101,10 +96,9 @@ func Merge(d *document.Document, found []*Match) []byte {
 	return out
 }
 
-// endWith returns the text with one newline at its end, or without.
+// endWith returns the text with one newline at its end, or with none.
 //
-// That the last line of a file has no newline is a property of the file, not
-// of the line: whatever line comes last inherits it.
+// A missing newline after the last line is a property of the file, not of the line: the line that comes last inherits it.
 func endWith(d *document.Document, text []byte, newline bool) []byte {
 	has := len(text) > 0 && text[len(text)-1] == d.Sep
 	switch {
@@ -120,8 +114,8 @@ func endWith(d *document.Document, text []byte, newline bool) []byte {
 
 // Sorted returns the splices of all matches in the order of the file.
 //
-// Of two that begin at one line, the shorter goes first: an insertion before a
-// line is written before the line's own replacement.
+// Of two that begin at one line, the shorter comes first: an insertion before a line is written before the replacement of that
+// line.
 func Sorted(found []*Match) []Splice {
 	n := 0
 	for _, m := range found {

@@ -8,40 +8,40 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// A Strategy is how a block's SEARCH found its place.
+// A Strategy names the way in which a block's SEARCH was matched.
 type Strategy string
 
-// The strategies. Create, Delete, Rename and Diff hunks have their own names in Applied.
+// The strategies. Creations, deletions, renames and diff hunks have their own names in Applied.
 const (
 	Exact       Strategy = "exact"       // whole lines, byte for byte
-	Stripped    Strategy = "stripped"    // outer blank lines, trailing space and line ends aside
-	Normalised  Strategy = "normalised"  // Unicode punctuation and spaces, blank lines and comments of the language aside
+	Stripped    Strategy = "stripped"    // ignoring outer blank lines, trailing space and line ends
+	Normalised  Strategy = "normalised"  // ignoring Unicode punctuation and spaces, blank lines and comments of the language
 	Indentation Strategy = "indentation" // one uniform shift of the indentation
 	Robust      Strategy = "robust"      // elided or reflowed lines with equal tokens
 	Chained     Strategy = "chained"     // exact, in the result of the blocks before it
 )
 
-// The names of what has no SEARCH to match.
+// The names for operations without a SEARCH to match.
 const (
 	Creation Strategy = "create"  // a new file
 	Deletion Strategy = "delete"  // a file removed
 	Renaming Strategy = "rename"  // a file moved
-	Content  Strategy = "content" // a whole file given anew
+	Content  Strategy = "content" // a whole file with new content
 	Hunk     Strategy = "diff"    // a hunk of a diff or a chunk of a patch, located by its content
 	ModeBits Strategy = "mode"    // only the execute bit
 )
 
 // A row is one strategy.
 type row struct {
-	name  Strategy // of the places that find does not name itself
-	trust int      // how sure such a place is: 1 is the least; the same in all rows of a name
-	aside aside    // what of the lines is set aside
+	name  Strategy // of the places to which find gives no name
+	trust int      // how certain such a place is: 1 is the least; the same in all rows of a name
+	aside aside    // the parts of the lines that are ignored
 	find  func(*query) Finding
-	// refuse reports whether find must not be asked; nil is never.
+	// refuse reports whether find must not be called; nil stands for never.
 	refuse func(*query) bool
 }
 
-// An aside is what of the lines a strategy does not compare.
+// An aside tells which parts of the lines a strategy does not compare.
 type aside int
 
 const (
@@ -50,13 +50,13 @@ const (
 	more
 )
 
-// A query is one SEARCH that is looked for, with its REPLACE.
+// A query is one search for a SEARCH, with its REPLACE.
 type query struct {
 	rows            []row // in the order in which they are tried
 	d               *document.Document
 	search, replace []string
 	core, rep       []string // the same without the outer blank lines of SEARCH
-	tells           bool     // whether core says enough to set aside more than space; known once one does
+	tells           bool     // whether core says enough to ignore more than space; valid if known is set
 	known           bool
 }
 
@@ -66,8 +66,8 @@ func newQuery(rows []row, d *document.Document, search, replace []string) *query
 	return &query{rows: rows, d: d, search: search, replace: replace, core: search[lo:hi], rep: trimOuter(replace, lo, len(search)-hi)}
 }
 
-// find asks the rows that set aside no more than upTo, in order. The first
-// that finds anything decides; blank lines alone are looked for by none.
+// find tries the rows that ignore no more than upTo, in order. The first that finds anything decides. It does not search for blank
+// lines alone.
 func (q *query) find(upTo aside) Finding {
 	if len(q.core) == 0 {
 		return Finding{}
@@ -88,8 +88,7 @@ func (q *query) find(upTo aside) Finding {
 	return Finding{}
 }
 
-// tooLittle reports whether SEARCH may be looked for only as it is: it says
-// too little, or the file has no index.
+// tooLittle reports whether SEARCH may only be looked up as it is: it says too little, or the file has no index.
 func (q *query) tooLittle() bool {
 	if !q.known {
 		q.known, q.tells = true, !q.d.Unindexed && telling(q.d.Lang, q.core)
@@ -97,12 +96,11 @@ func (q *query) tooLittle() bool {
 	return !q.tells
 }
 
-// telling reports whether lines say enough to be looked for by a strategy
-// that sets something aside: a letter or digit outside comments, or a comment
-// as long as a reflowed text must be.
+// telling reports whether lines say enough for a strategy that ignores something: they hold a letter or digit outside comments, or
+// comments as long as a reflowed text must be.
 //
-// Lines of braces, or of a short remark alone, are everywhere in one guise or
-// another. To the letter they may be unique, and Exact takes them then.
+// Lines of braces, or only a short remark, are everywhere in one form or another. They may be unique to the letter, and then Exact
+// finds them.
 func telling(lang *lex.Language, lines []string) bool {
 	words := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	tokens, size := 0, 0

@@ -11,11 +11,10 @@ import (
 // attrPattern finds one attribute of a tag: a name and a value, quoted or not.
 var attrPattern = lazyregexp.New(`([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))`)
 
-// pathAttrs are the attributes that hold a path, in small letters.
+// pathAttrs are the attributes that hold a path, in lower case.
 var pathAttrs = []string{"file", "path", "filename", "file_path", "filepath"}
 
-// attrPath returns the path among a tag's attributes: that of a known name,
-// or a lone word.
+// attrPath returns the path among a tag's attributes: the value of a known name, or a lone word.
 func attrPath(attrs string) string {
 	if path := attrValue(attrs, append([]string{"name"}, pathAttrs...)...); path != "" || attrPattern.MatchString(attrs) {
 		return path
@@ -23,7 +22,7 @@ func attrPath(attrs string) string {
 	return strings.Trim(strings.TrimSpace(attrs), `"'`)
 }
 
-// attrValue returns the first attribute that has one of the names, "" for none.
+// attrValue returns the first attribute with one of the names, or "" if there is none.
 func attrValue(attrs string, names ...string) string {
 	for _, m := range attrPattern.FindAllStringSubmatch(attrs, -1) {
 		if slices.Contains(names, strings.ToLower(m[1])) {
@@ -33,19 +32,17 @@ func attrValue(attrs string, names ...string) string {
 	return ""
 }
 
-// attrLine returns the first line that a tag's attributes name, 0 for none:
-// line="12", lines="12-20", start_line="12".
+// attrLine returns the first line that a tag's attributes name, or 0 if there is none: line="12", lines="12-20", start_line="12".
 func attrLine(attrs string) int {
 	v := attrValue(attrs, "line", "lines", "start_line", "startline", "start")
 	return number(v[:len(v)-len(strings.TrimLeft(v, "0123456789"))], 0)
 }
 
-// pathLine returns the path that a line or two of text name, "" when they
-// are anything else: the last line that is not a fence must be one word with
-// a dot or slash in it.
+// pathLine returns the path that a line or two of text name, or "" if they are anything else: the last line that is not a fence
+// must be one word with a dot or slash in it.
 //
-// Models put the name above a block in many dresses: "shop/stock.py",
-// "**shop/stock.py**", "# shop/stock.py", "File: `shop/stock.py`:".
+// Models write the name above a block in many ways: "shop/stock.py", "**shop/stock.py**", "# shop/stock.py",
+// "File: `shop/stock.py`:".
 func pathLine(s string) string {
 	for _, l := range Backwards(strings.Split(s, "\n")) {
 		l = strings.TrimSpace(l)
@@ -61,7 +58,7 @@ func pathLine(s string) string {
 	return ""
 }
 
-// Undressed returns a line that may name a file without what is around the name.
+// Undressed returns a line that may name a file without the decoration around the name.
 func Undressed(l string) string {
 	l = strings.TrimSpace(strings.TrimLeft(l, "#*"))
 	for _, head := range []string{"file:", "path:", "filename:", "// "} {
@@ -81,10 +78,9 @@ func Backwards(lines []string) []string {
 	return out
 }
 
-// number reads a decimal, absent for none.
+// number reads a decimal; it returns absent for an empty string.
 //
-// One too large for an int gives 0, by which the header only loses its say: a
-// hunk is found by its lines anyway.
+// A number too large for an int gives 0, so the header only loses its influence: a hunk is found by its lines anyway.
 func number(s string, absent int) int {
 	if s == "" {
 		return absent

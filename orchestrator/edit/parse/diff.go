@@ -8,18 +8,15 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// parseDiff reads unified diffs, of git or plain, as programs and models write
-// them: the numbers in a hunk's header are only hints, so that a wrong count
-// neither loses lines nor takes the next file's header for content.
+// parseDiff reads unified diffs, from git or plain, as programs and models write them. The numbers in a hunk's header are only
+// hints, so that a wrong count neither loses lines nor takes the next file's header for content.
 //
-// What is tolerated, because models write it: wrong line numbers and counts,
-// a header without numbers, blank context lines without their one space,
-// prose and fences around the diff, missing "a/" and "b/". What is refused:
-// a line without a mark in the middle of a hunk, binary patches, symbolic
-// links, submodules, copies, and the combined diffs of merges.
+// It tolerates what models write: wrong line numbers and counts, a header without numbers, blank context lines without their one
+// space, prose and fences around the diff, missing "a/" and "b/". It refuses a line without a mark in the middle of a hunk, binary
+// patches, symbolic links, submodules, copies, and the combined diffs of merges.
 //
-// A library that reads diffs strictly is no help here: with one wrong count
-// it gives an error, or reads the next file's header as content.
+// A library that reads diffs strictly does not help here: with one wrong count it returns an error, or reads the next file's header
+// as content.
 //
 // fenced tells that the text begins within a fence.
 func parseDiff(text string, fenced bool) ([]*Operation, error) {
@@ -43,8 +40,8 @@ func parseDiff(text string, fenced bool) ([]*Operation, error) {
 
 // A diffParser walks the lines of a diff; f is the file it is in.
 //
-// It works line by line and keeps no state beyond the file it is in, so that
-// a new header always begins afresh, whatever came before it.
+// It works line by line and keeps no state beyond the current file, so that a new header always starts afresh, whatever came before
+// it.
 type diffParser struct {
 	lines   []string
 	i       int
@@ -55,12 +52,12 @@ type diffParser struct {
 	endless thoughts
 }
 
-// A diffFile is what the header lines of one file said, and its hunks.
+// A diffFile holds the contents of the header lines of one file, and its hunks.
 type diffFile struct {
 	git, named       bool   // it has git's header; it has the "---" and "+++" lines
-	old, new         string // as written, "" when not said
-	bare             string // the one name that git's header has twice, which is without prefixes then
-	from, to         string // of a rename
+	old, new         string // as written, "" if not given
+	bare             string // the one name that git's header has twice, in which case it has no prefixes
+	from, to         string // for a rename
 	created, deleted bool
 	exec             *bool
 	hunks            []*Operation
@@ -68,9 +65,8 @@ type diffFile struct {
 
 // fault refuses the diff.
 //
-// The block is the operation that the hunk at hand would have become: those of
-// the files before it and the hunks of this file count, so that the number
-// leads to the same place as that of a problem found later.
+// The block is the operation that the current hunk would have become. The operations of the files before it and the hunks of this
+// file count, so that the number leads to the same place as the number of a problem found later.
 func (p *diffParser) fault(kind, reason, advice string) error {
 	block := len(p.ops) + 1
 	if p.f != nil {
@@ -81,8 +77,7 @@ func (p *diffParser) fault(kind, reason, advice string) error {
 
 // step reads one line outside the hunks, or one hunk.
 //
-// Tags or conflict markers between the files of a diff are a second form in
-// one response, which is refused like every mixture.
+// Tags or conflict markers between the files of a diff are a second form in one response, which is refused like every mixture.
 func (p *diffParser) step() error {
 	p.i = p.endless.pass(p.lines, p.i)
 	l := strings.TrimPrefix(strings.TrimSuffix(p.lines[p.i], "\r"), lex.BOM)
@@ -116,10 +111,9 @@ func (p *diffParser) step() error {
 	return nil
 }
 
-// names takes the two lines that name a file before and after.
+// names takes the two lines that name a file before and after the change.
 //
-// After git's own header they only repeat it, unless hunks have been read
-// since: then they begin a file of a plain diff.
+// After git's own header they only repeat it, unless hunks have been read since: then they begin a file of a plain diff.
 func (p *diffParser) names(before, after string) error {
 	if p.f == nil || !p.f.git || len(p.f.hunks) > 0 {
 		if err := p.finish(); err != nil {
@@ -142,12 +136,10 @@ func (p *diffParser) names(before, after string) error {
 	return nil
 }
 
-// header takes one of git's extended header lines. Lines of other kinds are
-// prose around the diff.
+// header takes one of git's extended header lines. Lines of other kinds are prose around the diff.
 //
-// "index", "similarity" and "dissimilarity" lines say nothing that is
-// needed: the digests of a workspace are its own affair, and content decides
-// what a hunk means.
+// "index", "similarity" and "dissimilarity" lines say nothing that is needed: the digests of a workspace are its own, and the
+// content decides what a hunk means.
 func (p *diffParser) header(l string) error {
 	for _, h := range []struct {
 		prefix string
@@ -183,11 +175,10 @@ func (p *diffParser) mode(v string) error {
 	return p.kind(v)
 }
 
-// kind refuses what is not a regular file.
+// kind refuses anything but a regular file.
 //
-// A link has mode 120000 and a submodule 160000. The lines of such a "file" are
-// the path or the commit that it points to: written as a regular file they
-// would put that text where code reads a file.
+// A link has mode 120000 and a submodule 160000. The lines of such a "file" are the path or the commit that it points to: written
+// as a regular file they would put that text where code reads a file.
 func (p *diffParser) kind(v string) error {
 	if !strings.HasPrefix(v, "100") {
 		return p.fault(problem.KindRefused, "mode "+v+" is that of a symbolic link or a submodule", "send regular files only")
@@ -195,20 +186,18 @@ func (p *diffParser) kind(v string) error {
 	return nil
 }
 
-// hunkHeader is the usual header. A header without numbers is read too.
-// A count that is absent is 1: "@@ -3 +3,2 @@" replaces one line by two.
+// hunkHeader is the usual header. A header without numbers is accepted too. An absent count is 1: "@@ -3 +3,2 @@" replaces one line
+// with two.
 var hunkHeader = lazyregexp.New(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // hunk reads one hunk: its header l and the lines after it.
 //
-// It ends where p.ends says so. Empty lines are held back until the next
-// line shows whether they were context or only the space after the hunk. The
-// counts of the header are kept beside the real ones: when they agree, the
-// header is sound, and its line number may later break a tie.
+// It ends where p.ends says so. Empty lines are held back until the next line shows whether they were context or only the space
+// after the hunk. The counts of the header are compared with the real ones: if they agree, the header is sound, and its line number
+// may later break a tie.
 //
-// The lines of a new file keep their carriage returns and its byte order mark:
-// nothing but the diff says that it has them. A diff that was itself sent with
-// such line ends has them in the header too.
+// The lines of a new file keep their carriage returns and its byte order mark: only the diff says that it has them. A diff that was
+// itself sent with such line ends has them in the header too.
 func (p *diffParser) hunk(l string) error {
 	if p.f == nil {
 		p.f = &diffFile{}
@@ -225,7 +214,7 @@ func (p *diffParser) hunk(l string) error {
 	}
 	op := &Operation{Kind: OpEdit, Hunk: h}
 	p.i++
-	gaps, last := 0, byte(0) // empty lines that may only follow the hunk; the kind of the line before
+	gaps, last := 0, byte(0) // empty lines that may only follow the hunk; the first byte of the line before
 	for ; p.i < len(p.lines); p.i++ {
 		s := strings.TrimSuffix(p.lines[p.i], "\r")
 		if p.ends(s, counted && oldLeft <= 0 && newLeft <= 0) {
@@ -261,7 +250,7 @@ func (p *diffParser) hunk(l string) error {
 	}
 	for _, side := range [][]string{op.Search, op.Replace} {
 		if len(side) > 0 && !p.f.created {
-			side[0] = strings.TrimPrefix(side[0], lex.BOM) // the mark is no part of the first line here
+			side[0] = strings.TrimPrefix(side[0], lex.BOM) // the mark is not part of the first line here
 		}
 	}
 	if sent {
@@ -285,8 +274,8 @@ func (p *diffParser) hunk(l string) error {
 
 // take adds one line of a hunk to the operation.
 //
-// "\ No newline at end of file" speaks of the line before it: a removed line
-// belongs to the old file, an added one to the new, a context line to both.
+// "\ No newline at end of file" refers to the line before it: a removed line belongs to the old file, an added one to the new file,
+// a context line to both.
 func (op *Operation) take(s string, last byte) {
 	switch s[0] {
 	case ' ':
@@ -303,8 +292,8 @@ func (op *Operation) take(s string, last byte) {
 
 // finish turns the file that was read into operations.
 //
-// A rename and a change of mode become operations of their own, beside the
-// hunks, which then name the file by its old path.
+// A rename and a change of mode become separate operations next to the hunks. After a rename the hunks name the file by its old
+// path.
 func (p *diffParser) finish() error {
 	f := p.f
 	if f == nil {
@@ -352,13 +341,13 @@ func (p *diffParser) finish() error {
 	return nil
 }
 
-// emit adds an operation of the file that ends.
+// emit adds an operation of the file that ends here.
 func (p *diffParser) emit(op *Operation) {
 	p.ops = append(p.ops, op)
 	p.f = nil
 }
 
-// created makes a new file of the hunks, which may only add.
+// created turns the hunks into a new file; they may only add lines.
 func (p *diffParser) created(name string) error {
 	op := &Operation{Kind: OpCreate, Path: name, Exec: p.f.exec}
 	var lines []string
@@ -377,8 +366,8 @@ func (p *diffParser) created(name string) error {
 	return nil
 }
 
-// lineEnds notes how the line of a hunk ends that was just taken: mark is its
-// first byte, and old and new are how many lines either side then has.
+// lineEnds records how the hunk line that was just taken ends: mark is its first byte, and old and new are the numbers of lines
+// that each side then has.
 func (h *Hunk) lineEnds(mark byte, cr bool, old, new int) {
 	if !cr {
 		return
@@ -395,8 +384,8 @@ func (h *Hunk) lineEnds(mark byte, cr bool, old, new int) {
 
 // prefixed reports whether the names of a diff carry git's prefixes.
 //
-// Git writes the same name twice where it writes no prefixes. In a plain diff
-// one name alone proves nothing: a folder may well be called "a".
+// Git writes the same name twice if it writes no prefixes. In a plain diff one name alone proves nothing: a folder may well be
+// called "a".
 func prefixed(f *diffFile) bool {
 	a, b := strings.HasPrefix(f.old, "a/") || f.old == "/dev/null", strings.HasPrefix(f.new, "b/") || f.new == "/dev/null"
 	old, name := stripped(f.old, true), stripped(f.new, true)

@@ -8,14 +8,12 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// ends reports whether the line s at p.i no longer belongs to the hunk; full
-// says that the header's counts are used up. That alone ends nothing: counts
-// that are too low would drop the rest of the hunk. But a removed "-- x" looks
-// like a file's header; there the counts tell, and where they are wrong, the
-// hunk that must follow a header.
+// ends reports whether the line s at p.i no longer belongs to the hunk; full says that the header's counts are used up. That alone
+// does not end a hunk, since counts that are too low would drop the rest of it. But a removed "-- x" looks like a file's header.
+// There the counts decide, and if they are wrong, the hunk that must follow a header.
 //
-// So "--- a note" followed by "+++ b" inside a hunk is the removal of a comment
-// of SQL and an addition, unless the counts are used up or "@@" comes next.
+// So "--- a note" followed by "+++ b" inside a hunk is the removal of an SQL comment and an addition, unless the counts are used up
+// or "@@" comes next.
 func (p *diffParser) ends(s string, full bool) bool {
 	next := func(n int) string {
 		if p.i+n < len(p.lines) {
@@ -36,13 +34,12 @@ func (p *diffParser) ends(s string, full bool) bool {
 	return false
 }
 
-// mailEnd is the version that git writes under a mailed patch.
+// mailEnd matches the version that git writes below a mailed patch.
 var mailEnd = lazyregexp.New(`^\d+\.\d+`)
 
-// cutOff refuses a hunk at the end of the response that lacks lines: its header
-// promises more on one side and no less on the other, or the fence around it
-// is open. Where something follows a hunk its counts are merely wrong; here
-// nothing tells a wrong count from a lost change.
+// cutOff refuses a hunk at the end of the response that lacks lines: its header promises more on one side and no less on the other,
+// or the fence around it is open. If something follows a hunk, its counts are merely wrong; here a wrong count looks the same as a
+// lost change.
 func (p *diffParser) cutOff(op *Operation, oldLeft, newLeft int, counted bool) error {
 	if p.i < len(p.lines) {
 		return nil
@@ -59,13 +56,12 @@ func (p *diffParser) cutOff(op *Operation, oldLeft, newLeft int, counted bool) e
 	return nil
 }
 
-// unmarked refuses a hunk of doubtful counts that stops at a line without a mark
-// though more marked lines follow: the line may be context that lost its space,
-// and to stop there would drop the rest. Where the header promises more lines
-// they may even be those of a file's name.
+// unmarked refuses a hunk with doubtful counts that stops at a line without a mark although more marked lines follow. The line may
+// be context that lost its space, and stopping there would drop the rest. If the header promises more lines, lines that look like
+// file names may also belong to the hunk.
 //
-// A dash or plus, one space and a word is an item of a list in the prose: as a
-// line of a hunk it would stand for text that is indented by one space.
+// A dash or plus, one space and a word is a list item in the prose: as a line of a hunk it would stand for text that is indented by
+// one space.
 func (p *diffParser) unmarked(promised bool) error {
 	if p.i >= len(p.lines) {
 		return nil
@@ -86,5 +82,5 @@ func (p *diffParser) unmarked(promised bool) error {
 	return nil
 }
 
-// listItem is a line of prose that looks like one of a hunk.
+// listItem matches a line of prose that looks like a hunk line.
 var listItem = lazyregexp.New("^[+-] [\\pL`*\"]")

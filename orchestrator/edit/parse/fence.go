@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// nameAbove returns the path that the line directly above the offset names,
-// "" for none. With a blank line between, the name belongs to the prose.
+// nameAbove returns the path that the line directly above the offset names, or "" if there is none. If a blank line is between
+// them, the name belongs to the prose.
 func nameAbove(text string, at int) string {
 	above := strings.TrimSuffix(text[:at], "\n")
 	return pathLine(above[strings.LastIndexByte(above, '\n')+1:])
 }
 
-// fenceLine returns the mark of a line that begins or ends a fence and what
-// is after it, "" for any other line. A fence that is indented belongs to
-// a list, and is never the content of a file.
+// fenceLine returns the mark of a line that begins or ends a fence and the text after it, or "" for any other line. An indented
+// fence belongs to a list, and is never the content of a file.
 func fenceLine(l string) (mark, info string) {
 	if !strings.HasPrefix(l, "```") && !strings.HasPrefix(l, "~~~") {
 		return "", ""
@@ -26,8 +25,7 @@ func fenceLine(l string) (mark, info string) {
 	return l[:len(l)-len(rest)], info
 }
 
-// fenceOpen reports whether a fence is open behind the lines, of which the
-// first is within one when open is set.
+// fenceOpen reports whether a fence is open after the lines; open says that the first of them is within one.
 func fenceOpen(lines []string, open bool) bool {
 	for _, l := range lines {
 		if mark, _ := fenceLine(l); mark != "" {
@@ -37,8 +35,7 @@ func fenceOpen(lines []string, open bool) bool {
 	return open
 }
 
-// fencesChange reports whether a fence under the name of a file is said to hold
-// a change of the file, by its language.
+// fencesChange reports whether a fence below the name of a file holds, according to its language, a change of that file.
 func fencesChange(info, name string) bool {
 	kind, ext := strings.ToLower(info), strings.ToLower(path.Ext(name))
 	return (kind == "diff" || kind == "patch") && ext != ".diff" && ext != ".patch"

@@ -9,20 +9,18 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// What begins a JSON patch, without a fence and in one. "[//]" begins a
-// comment of Markdown.
+// The beginnings of a JSON patch, without a fence and in one. "[//]" begins a Markdown comment.
 var (
 	jsonStart = lazyregexp.New(`^(?:\[\s*(?:[{\]]|/[/*][^\]])|\{\s*(?:["}]|/[/*]))`)
 	jsonFence = lazyregexp.New("(?mi)^(?:```+|~~~+)(?:json[c5]?)?[ \t]*\r?\n\\s*(?:\ufeff\\s*)?(?:\\[\\s*(?:\\{|/[/*][^\\]])|\\{\\s*(?:\"|/[/*]))")
 )
 
-// parseFenced reads the JSON patches in fences, when the first of them begins
-// before any other form, which would begin at offset at; done says that the
-// response is one of JSON, or at fault for good.
+// parseFenced reads the JSON patches in fences, if the first of them begins before any other form, which would begin at offset at.
+// done says that the response is JSON, or is definitely at fault.
 //
-// JSON in prose is often no patch but an example. What cannot be read as a
-// patch is passed over as long as none was read before, another form follows
-// it, and it was not cut off. Its fault is the response's when nothing follows.
+// JSON in prose is often an example and not a patch. parseFenced skips a fence that it cannot read as a patch if it has read none
+// before, another form follows, and the fence was not cut off. If nothing follows, the fault of that fence is the fault of the
+// response.
 func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error, done bool) {
 	p, end := &jsonParser{}, 0
 	for _, loc := range jsonFence.FindAllStringIndex(text, -1) {
@@ -63,11 +61,10 @@ func parseFenced(text string, tags []tag, at int) (ops []*Operation, fault error
 	return ops, nil, true
 }
 
-// fence reads the JSON in the fence that begins at offset start, and returns
-// where its closing line begins, -1 when the value holds no change.
+// fence reads the JSON in the fence that begins at offset start. It returns the offset at which the closing line begins, or -1 if
+// the value holds no change.
 //
-// The value ends where its brackets close, not at the next line of a fence:
-// a string may hold such a line.
+// The value ends where its brackets close, not at the next fence line: a string may hold such a line.
 func (p *jsonParser) fence(text string, start int) (int, error) {
 	line := length(text[start:], "\n")
 	v, stop, err := readJSON(text, start+line)
@@ -89,9 +86,8 @@ func (p *jsonParser) fence(text string, start int) (int, error) {
 	return r.at, nil
 }
 
-// closing returns where the first line after the offset that begins with the
-// mark of a fence begins, the end of the text when there is none. It is where a
-// reader of Markdown would end the fence, whatever the JSON in it says.
+// closing returns the offset, after from, at which the first line with the mark of a fence begins, or the end of the text if there
+// is none. A Markdown reader would end the fence there, whatever the JSON in it says.
 func closing(text, mark string, from int) int {
 	if i := strings.Index(text[from:], "\n"+mark); i >= 0 {
 		return from + i
@@ -99,9 +95,8 @@ func closing(text, mark string, from int) int {
 	return len(text)
 }
 
-// begins reports whether an edit in a form other than JSON begins in
-// text[lo:hi], thoughts aside. What is in the JSON itself, outside that
-// range, is text.
+// begins reports whether an edit in a form other than JSON begins in text[lo:hi], outside thoughts. The JSON itself is outside that
+// range, and its contents are text.
 func begins(text string, lo, hi int, tags []tag) bool {
 	if _, at := otherForm(text, lo, hi, tags); at >= 0 {
 		return true
@@ -115,11 +110,9 @@ func begins(text string, lo, hi int, tags []tag) bool {
 	return false
 }
 
-// holdsPatch reports whether a fence with a JSON patch is in text[lo:hi],
-// prose around edits in another form, thoughts aside.
+// holdsPatch reports whether text[lo:hi], the prose around edits in another form, holds a fence with a JSON patch outside thoughts.
 //
-// A patch that is not complete counts: half of a change would be left out
-// either way.
+// An incomplete patch counts too: half of a change would be left out either way.
 func holdsPatch(text string, lo, hi int, tags []tag) bool {
 	text = text[:hi]
 	for _, loc := range jsonFence.FindAllStringIndex(text[lo:], -1) {
@@ -134,21 +127,20 @@ func holdsPatch(text string, lo, hi int, tags []tag) bool {
 	return false
 }
 
-// afterThoughts returns the text behind the thoughts that it begins with.
+// afterThoughts returns the text after its leading thoughts.
 func afterThoughts(text string, tags []tag) string {
 	at := 0
 	for i := 0; i < len(tags) && tags[i].skip && tags[i].thinks() && lex.Blank(text[at:tags[i].start]); i++ {
 		name := tags[i].name
-		for i++; tags[i].name != name || !tags[i].closes; i++ { // a thought that is marked has its end
+		for i++; tags[i].name != name || !tags[i].closes; i++ { // a skipped thought always has its end
 		}
 		at = tags[i].end
 	}
 	return strings.TrimSpace(text[at:])
 }
 
-// quotedIn returns the name of the file in whose fence the offset lies behind
-// other text, "" when it lies in none: the edit there is then more likely part
-// of a text about edits than an edit.
+// quotedIn returns the name of the file whose fence holds the offset after other text, or "" if there is none. An edit there is
+// more likely part of a text about edits than an edit.
 func quotedIn(text string, at int) string {
 	name, open, body := "", "", 0
 	for pos := 0; pos < at; {
@@ -160,7 +152,7 @@ func quotedIn(text string, at int) string {
 		case open == "":
 			name, open, body = nameAbove(text, start), mark, pos
 			if fencesChange(info, name) {
-				name = "" // the name says what is changed
+				name = "" // the name says which file is changed
 			}
 		case info == "" && strings.HasPrefix(mark, open):
 			open = ""

@@ -7,8 +7,8 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// The forms that are told where they begin. JSON that is the whole response,
-// and files under their names, are told otherwise: see parseForm.
+// The forms that are recognized by where they begin. JSON that is the whole response, and files below their names, are recognized
+// otherwise: see parseForm.
 const (
 	tagsForm    = "tags"
 	markersForm = "markers"
@@ -27,8 +27,8 @@ const (
 	patchEOF    = "*** End of File"
 )
 
-// patchLine returns which of those lines l is, and the path on it; "" for
-// any other line. A patch may begin with the name of a file.
+// patchLine returns which of those lines l is, and the path on it, or "" for any other line. A patch may begin with the name of a
+// file.
 func patchLine(l string) (kind, path string) {
 	l = strings.TrimPrefix(strings.TrimRight(l, " \t\r\n"), lex.BOM)
 	switch l {
@@ -43,7 +43,7 @@ func patchLine(l string) (kind, path string) {
 	return "", ""
 }
 
-// marker reports whether a line is a marker of c, 5 to 9 wide, with that word after it.
+// marker reports whether a line is a marker of 5 to 9 times c followed by word.
 func marker(s string, c byte, word string) (width int, ok bool) {
 	s = strings.TrimPrefix(strings.TrimRight(s, " \t\r"), lex.BOM)
 	rest := strings.TrimLeft(s, string(c))
@@ -51,8 +51,8 @@ func marker(s string, c byte, word string) (width int, ok bool) {
 	return width, width >= 5 && width <= 9 && (rest == word || word != "" && rest == word[1:])
 }
 
-// otherForm finds the first line of text[lo:hi] that begins conflict markers
-// or a diff outside the author's thoughts; at is -1 when there is none.
+// otherForm finds the first line of text[lo:hi] that begins conflict markers, a diff or a patch outside the author's thoughts; at
+// is -1 if there is none.
 func otherForm(text string, lo, hi int, tags []tag) (form string, at int) {
 	for lo < hi {
 		next := hi
@@ -67,12 +67,11 @@ func otherForm(text string, lo, hi int, tags []tag) (form string, at int) {
 	return "", -1
 }
 
-// beginning returns the form that a line begins, "" for none; rest is what follows it.
+// beginning returns the form that a line begins, or "" for none; rest is the text after the line.
 //
-// A diff needs more than three dashes, which Markdown has too: the names of
-// both files, or numbers after the "@@".
+// A diff needs more than three dashes, which Markdown has too: the names of both files, or numbers after the "@@".
 func beginning(line, rest string) string {
-	line = strings.TrimPrefix(line, lex.BOM) // each block may come out of a file of its own
+	line = strings.TrimPrefix(line, lex.BOM) // each block may come from a separate file
 	if line == "" || strings.IndexByte("<d-@*", line[0]) < 0 {
 		return ""
 	}
@@ -89,8 +88,8 @@ func beginning(line, rest string) string {
 	return ""
 }
 
-// otherThan reports whether line i, outside the blocks of a form, begins an
-// edit in another form: to read over it would apply half of a change.
+// otherThan reports whether line i, outside the blocks of a form, begins an edit in another form: skipping it would apply half of a
+// change.
 func otherThan(form string, lines []string, i int) bool {
 	next := strings.Join(lines[i+1:min(i+2, len(lines))], "")
 	if other := beginning(lines[i], next); other != "" && other != form {
@@ -104,8 +103,8 @@ const formAdvice = `send <EDIT file="PATH"><SEARCH>lines of the file</SEARCH><RE
 
 // mixedForms refuses a response with edits in two forms.
 //
-// It is a fault of the response as a whole: the blocks of two forms have no
-// common count, so that no number would lead to the one at fault.
+// It is a fault of the response as a whole: the blocks of two forms are not counted together, so no number would lead to the one at
+// fault.
 func mixedForms() error {
 	return problem.Refuse(problem.Problem{Kind: problem.KindParse, Reason: "the response mixes two forms of edit", Advice: "send the whole change in one form"})
 }

@@ -6,28 +6,26 @@ import (
 	"strings"
 )
 
-// jsonSpelling is how the advice spells the fields of jsonNames.
+// jsonSpelling maps the fields of jsonNames to their spelling in the advice.
 var jsonSpelling = map[string]string{
 	"path": "path", "from": "from", "to": "to", "action": "action", "type": "type", "content": "content", "old": "oldText",
 	"new": "newText", "line": "line", "expected": "expected", "all": "replace_all", "list": "edits", "target": "target",
 }
 
-// The fields that every change of a whole file, and every edit, may have:
-// those that chose the form, and where the edit needs none, the path.
+// The optional fields of every change of a whole file, and of every edit: those that chose the form, and the path where the edit
+// does not need one.
 var (
 	fileFields = []string{"action"}
 	editFields = []string{"path", "action", "type"}
 )
 
-// lineForm shows the edits that go by the number of a line.
+// lineForm is an example of the edits by line number.
 const lineForm = `{"path":"PATH","edits":[{"type":"replace_line|insert_at_line","line":12,"expected":"the text of line 12 now","content":"new lines"}]}`
 
-// jsonForms are the changes and edits that JSON can say. "content" has become
-// "new" in the edits before they are looked up.
+// jsonForms are the changes and edits that JSON can express. In edits "content" has become "new" before the lookup.
 //
-// An edit by line must carry the text of that line. The text decides where it
-// goes, and the number only between equal lines: of a number that went stale
-// nothing else would show it.
+// An edit by line must carry the text of that line. The text decides where it goes, and the number only chooses between equal
+// lines: nothing else would reveal a stale number.
 var jsonForms = map[string]jsonForm{
 	"list":   {needs: []string{"list"}, may: []string{"path", "action"}},
 	"create": {needs: []string{"path", "content"}, may: fileFields, make: wholeFile(OpCreate)},
@@ -63,22 +61,20 @@ var jsonForms = map[string]jsonForm{
 	}},
 }
 
-// wholeFile makes a change of a whole file. Content is taken byte for byte, as
-// no other form can give it.
+// wholeFile makes a change of a whole file. It takes content byte for byte, which no other form can provide.
 func wholeFile(kind OpKind) func(jsonItem, *Operation) {
 	return func(item jsonItem, op *Operation) {
 		op.Kind, op.From, op.Text = kind, item["from"].text, item["content"].text
 	}
 }
 
-// lines returns a text as a body.
-// Removing and adding lines are told by it: "" is no line, "\n" a blank one.
+// lines returns a text as a body. The body distinguishes removing lines from adding them: "" is no line, "\n" a blank one.
 func (item jsonItem) lines(field string) []string { return SplitBody(item[field].text) }
 
-// Insert makes the edit that puts lines before or after an anchor, which stays.
+// Insert makes op the edit that puts lines before or after an anchor, which stays.
 //
-// It is the block that an author would write who has only SEARCH and REPLACE:
-// the anchor is matched like any lines, and keeps the bytes of the file.
+// It is the block that an author with only SEARCH and REPLACE would write: the anchor is matched like any lines, and keeps the
+// bytes of the file.
 func (op *Operation) Insert(anchor, lines []string, before bool) {
 	op.Search, op.Replace = anchor, slices.Concat(anchor, lines)
 	if before {
@@ -86,14 +82,14 @@ func (op *Operation) Insert(anchor, lines []string, before bool) {
 	}
 }
 
-// jsonActions are other names of the actions. A type of edit may stand as the
-// action too: some tools have only one field for both.
+// jsonActions are other names of the actions. A type of edit may also be given as the action: some tools have only one field for
+// both.
 var jsonActions = map[string]string{
 	"update": "modify", "overwrite": "write", "remove": "delete", "move": "rename", "str_replace": "replace",
 }
 
-// form tells what an object means: its list, its type of edit, its old and
-// new text, or else its action. Where it means nothing the name is the reason.
+// form returns what an object means: its list, its type of edit, its old and new text, or else its action. If it means nothing,
+// name is the reason.
 func (item jsonItem) form() (name string, ok bool) {
 	action := strings.ToLower(item["action"].text)
 	if other := jsonActions[action]; other != "" {
@@ -129,15 +125,14 @@ func (item jsonItem) form() (name string, ok bool) {
 	return action, true
 }
 
-// editType reports whether a name is that of a type of edit, which unlike a
-// change of a whole file can do without a path.
+// editType reports whether name is a type of edit. Unlike a change of a whole file, an edit does not need a path.
 func editType(name string) bool {
 	f, known := jsonForms[name]
 	return known && f.make != nil && f.needs[0] != "path"
 }
 
-// retype gives the fields the names by which jsonForms knows them: "content"
-// is the new text of an edit, and the old text of one by line is the expected.
+// retype gives the fields the names that jsonForms uses: "content" is the new text of an edit, and the old text of an edit by line
+// is the expected text.
 func (item jsonItem) retype(kind string) {
 	item.rename("content", "new")
 	if strings.HasSuffix(kind, "_line") {
@@ -145,7 +140,7 @@ func (item jsonItem) retype(kind string) {
 	}
 }
 
-// rename moves a field to a name that no other has.
+// rename moves a field to another name, unless that name is taken.
 func (item jsonItem) rename(from, to string) {
 	if v, ok := item[from]; ok && !item.has(to) {
 		item[to] = v
@@ -153,18 +148,16 @@ func (item jsonItem) rename(from, to string) {
 	}
 }
 
-// A jsonForm says which fields an item must have and may have, and makes the
-// operation of it. "path" may be absent where it is not needed: the target of
-// the run, or the one file in which the lines stand, is meant then.
+// A jsonForm says which fields an item must have and may have, and makes the operation from it. If "path" is not needed it may be
+// absent: then the target of the run, or the one file that holds the lines, is meant.
 type jsonForm struct {
 	needs, may []string
 	show       string // the form as an example, for the advice
 	make       func(item jsonItem, op *Operation)
 }
 
-// A jsonItem is one object of a patch by the fields that jsonNames knows.
+// A jsonItem is one object of a patch, by the fields that jsonNames knows.
 type jsonItem map[string]jsonValue
 
-// has reports whether the object has the field.
-// It tells an empty text from one that is not there: new text may be empty.
+// has reports whether the object has the field. It distinguishes an empty text from an absent one, since new text may be empty.
 func (item jsonItem) has(field string) bool { _, ok := item[field]; return ok }

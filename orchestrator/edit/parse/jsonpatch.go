@@ -11,10 +11,9 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// jsonNames gives the field that a name means, in small letters and without
-// "_" and "-": tools agree on the fields of an edit, and not on their names.
-// Two names of one field in one object are refused, and so is every other
-// name: a field that means something must not be read over.
+// jsonNames maps names, in lower case and without "_" and "-", to fields: tools agree on the fields of an edit, but not on their
+// names. Two names of one field in one object are refused, and so is every unknown name: a field that means something must not be
+// ignored.
 var jsonNames = map[string]string{
 	"path": "path", "file": "path", "filename": "path", "filepath": "path", "targetfile": "path",
 	"from": "from", "oldpath": "from",
@@ -31,19 +30,17 @@ var jsonNames = map[string]string{
 	"target": "target", // a path or a text: see jsonItem.aim
 }
 
-// jsonRemarks are what an author says beside the changes; they are ignored.
+// jsonRemarks are an author's remarks next to the changes; they are ignored.
 var jsonRemarks = []string{"commitmessage", "message", "thought", "summary", "description", "explanation", "reason", "reasoning", "comment"}
 
-// plainName takes out what tools put between the words of a name.
+// plainName removes the separators that tools put between the words of a name.
 var plainName = strings.NewReplacer("_", "", "-", "")
 
-// parseJSON reads a JSON patch: an object, a list of objects, or an object
-// with such a list. An object is a change of a whole file by its "action", a
-// replacement by its old and new text, or an edit of one of the types in
-// jsonForms; an object with a list gives its path to the objects in it.
+// parseJSON reads a JSON patch: an object, a list of objects, or an object with such a list. An object is a change of a whole file
+// by its "action", a replacement by its old and new text, or an edit of one of the types in jsonForms. An object with a list passes
+// its path to the objects in it.
 //
-// Old text is whole lines, as in every form: a final newline more or less
-// says nothing, and new text without any removes the lines.
+// Old text is whole lines, as in every form: its final newline is optional, and empty new text removes the lines.
 func parseJSON(text string) ([]*Operation, error) {
 	v, end, err := readJSON(text, 0)
 	if err != nil {
@@ -58,22 +55,21 @@ func parseJSON(text string) ([]*Operation, error) {
 	return p.ops, err
 }
 
-// errAfterJSON refuses text behind a patch: it may be a second one, or prove
-// that the first ended too early.
+// errAfterJSON refuses text after a patch: it may be a second patch, or prove that the first ended too early.
 //
 // Of two objects without a list around them only the first would be read.
 func errAfterJSON() error {
 	return problem.Refuse(problem.Problem{Kind: problem.KindParse, Reason: "text follows the JSON patch", Advice: "send one JSON document and nothing else"})
 }
 
-// A jsonParser gathers the operations of a patch; last is the form that was tried last.
+// A jsonParser collects the operations of a patch; last is the form that was tried last.
 type jsonParser struct {
 	ops  []*Operation
 	last jsonForm
 }
 
-// document adds the operations of a whole patch. An empty object asks for
-// nothing, which is told as for any response without edits.
+// document adds the operations of a whole patch. An empty object requests nothing, which is reported as for any response without
+// edits.
 func (p *jsonParser) document(v jsonValue) error {
 	if v.kind == '{' && len(v.names) == 0 {
 		return nil
@@ -84,8 +80,7 @@ func (p *jsonParser) document(v jsonValue) error {
 	return nil
 }
 
-// advice shows the form that the item at fault should have had, and the whole
-// of JSON when nobody knows which that is.
+// advice shows the form that the faulty item should have had, or all of JSON if that form is unknown.
 func (p *jsonParser) advice() string {
 	if p.last.show != "" {
 		return "send " + p.last.show
@@ -93,11 +88,11 @@ func (p *jsonParser) advice() string {
 	return jsonAdvice
 }
 
-// value translates an object, or each of a list. path is that of the object
-// around it, "" for none. It says what is wrong, and with which file.
+// value translates an object, or each object of a list. path is the path of the enclosing object, or "" if there is none. It
+// returns what is wrong, and with which file.
 //
-// Objects and lists may hold one another: some tools write a list of files
-// with a list of edits each, others one list with the path in every edit.
+// Objects and lists may hold one another: some tools write a list of files with a list of edits each, others one list with the path
+// in every edit.
 func (p *jsonParser) value(v jsonValue, path string) (reason, at string) {
 	switch v.kind {
 	case '[':
@@ -121,8 +116,7 @@ func (p *jsonParser) value(v jsonValue, path string) (reason, at string) {
 	return "the JSON patch is not valid: a change must be an object", path
 }
 
-// newItem sorts the fields of an object by what they mean. A field that is
-// null is one that is not there.
+// newItem sorts the fields of an object by their meaning. A null field counts as absent.
 func newItem(v jsonValue) (jsonItem, string) {
 	item := jsonItem{}
 	for i, name := range v.names {
@@ -144,8 +138,8 @@ func newItem(v jsonValue) (jsonItem, string) {
 	return item, ""
 }
 
-// jsonKind returns the kinds of value that a field may have. A number in
-// quotes is not taken for one: whoever writes text there may mean a text.
+// jsonKind returns the kinds of value that a field may have. A number in quotes does not count as a number: its author may mean
+// text.
 func jsonKind(field string) string {
 	switch field {
 	case "line":
@@ -158,11 +152,10 @@ func jsonKind(field string) string {
 	return `"`
 }
 
-// aim gives the item its path: its own, or that of the object around it.
+// aim gives the item its path: its own, or the one of the enclosing object.
 //
-// "target" is the old text in some tools and the path in others. It is the
-// path where nothing else is and something else is the old text, or none is
-// called for.
+// "target" is the old text in some tools and the path in others. It is the path if nothing else is, and if either something else is
+// the old text or no old text is needed.
 func (item jsonItem) aim(path string) string {
 	if target, ok := item["target"]; ok {
 		as := "old"
@@ -185,8 +178,8 @@ func (item jsonItem) aim(path string) string {
 	return ""
 }
 
-// item translates one object: it finds the form, checks that all of its
-// fields are there and no other, and lets the form make the operation.
+// item translates one object: it finds the form, checks that all required fields are there and no field outside the form, and lets
+// the form make the operation.
 func (p *jsonParser) item(item jsonItem) (reason, path string) {
 	name, known := item.form()
 	form, ok := jsonForms[name]
@@ -232,8 +225,7 @@ func (p *jsonParser) item(item jsonItem) (reason, path string) {
 	return "", ""
 }
 
-// missing says that a field is not there, in the words of the form where the
-// reason needs some.
+// missing says that a field is absent, naming the form if the reason needs it.
 func missing(form, field string) string {
 	switch field {
 	case "path":
@@ -246,10 +238,9 @@ func missing(form, field string) string {
 	return fmt.Sprintf("the %s has no %q", form, jsonSpelling[field])
 }
 
-// misplaced says that a field has no place in the form. To read over it could
-// leave out half of what the author meant.
+// misplaced says that a field does not belong in the form. Ignoring it could leave out half of what the author meant.
 //
-// An edit with "to" may mean a rename as well, which none of its lines would do.
+// An edit with "to", for example, may also mean a rename, which none of its lines would do.
 func misplaced(form, field string) string {
 	switch {
 	case field == "content" && (form == "delete" || form == "rename"):

@@ -12,9 +12,8 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// maxJSONDepth bounds how deep values may lie in one another; patches are
-// three deep. maxJSONValues bounds their number: it leaves each of the most
-// blocks that are read more fields than there are.
+// maxJSONDepth bounds how deeply values may be nested; patches are three deep. maxJSONValues bounds their number: even with the
+// most blocks that are read, it leaves each block more values than there are fields.
 const (
 	maxJSONDepth  = 32
 	maxJSONValues = 16 * MaxBlocks
@@ -29,30 +28,26 @@ type jsonValue struct {
 	items []jsonValue // of an object or an array
 }
 
-// A jsonReader reads JSON as models write it. What it repairs is what can be
-// read in one way only: a comma before a closing bracket, line breaks and tabs
-// inside a string, comments between the values, a byte order mark.
+// A jsonReader reads JSON as models write it. It repairs only what can be read in exactly one way: a comma before a closing
+// bracket, line breaks and tabs inside a string, comments between the values, a byte order mark.
 //
-// It never guesses: a quotation mark inside a string that is not escaped, an
-// escape that JSON does not have or half of a surrogate pair is refused, with
-// its position, since each could stand for two texts. A text that ends too
-// early was cut off, and is never completed.
+// It never guesses. An unescaped quotation mark inside a string, an escape that JSON does not have and half of a surrogate pair are
+// refused, with their position, since each could stand for two texts. A text that ends too early was cut off, and is never
+// completed.
 //
-// The standard library's decoder repairs nothing, takes the last of two
-// fields of one name and replaces bytes that are not UTF-8: three losses that
-// nobody would see in a patch.
+// The standard library's decoder repairs nothing, takes the last of two fields with one name, and replaces bytes that are not
+// UTF-8: the last two are losses that would go unnoticed in a patch.
 type jsonReader struct {
 	text   string
 	at     int
 	depth  int
-	values int // how many were begun
+	values int // the number of values begun
 }
 
-// A jsonFault is what is wrong with a JSON text, and at which offset; at the
-// end of the text it was cut off.
+// A jsonFault says what is wrong with a JSON text, and at which offset; at the end of the text it means that the text was cut off.
 //
-// It is no refusal yet: of the JSON in a response most is tried and found to
-// be no patch, and to count the lines before each fault would take long.
+// It is not a refusal yet: most of the JSON in a response is tried and found not to be a patch, and counting the lines before each
+// fault would take long.
 type jsonFault struct {
 	text   string
 	at     int
@@ -65,7 +60,7 @@ func (f *jsonFault) Error() string { return f.reason }
 // cutOff reports whether the text ends too early.
 func (f *jsonFault) cutOff() bool { return f.at >= len(f.text) }
 
-// refusal refuses the response for the fault, with its place.
+// refusal refuses the response for the fault, with its position.
 func (f *jsonFault) refusal() error {
 	if f.cutOff() {
 		return problem.Refuse(problem.Problem{
@@ -81,8 +76,7 @@ func (f *jsonFault) refusal() error {
 	})
 }
 
-// refusal makes the refusal of an error that JSON gave; any other error, and
-// none, it returns as it is.
+// refusal turns a *jsonFault into a refusal; it returns any other error, and nil, unchanged.
 func refusal(err error) error {
 	var f *jsonFault
 	if errors.As(err, &f) {
@@ -97,23 +91,21 @@ func cutOff(err error) bool {
 	return errors.As(err, &f) && f.cutOff()
 }
 
-// readJSON reads the value that begins at offset at, and returns where it
-// ends. The error is a *jsonFault.
+// readJSON reads the value that begins at offset at, and returns where the value ends. The error is a *jsonFault.
 func readJSON(text string, at int) (v jsonValue, end int, err error) {
 	r := &jsonReader{text: text, at: at}
 	v, err = r.value()
 	return v, r.at, err
 }
 
-// fault names what is at the offset.
+// fault describes what is wrong at the offset.
 func (r *jsonReader) fault(at int, reason string) error {
 	return &jsonFault{r.text, at, reason}
 }
 
-// space steps over space, byte order marks and comments.
+// space skips space, byte order marks and comments.
 //
-// A comment that is not closed takes the rest of the text, which then ends
-// too early.
+// An unclosed comment takes the rest of the text, which then ends too early.
 func (r *jsonReader) space() {
 	for r.at < len(r.text) {
 		rest := r.text[r.at:]
@@ -132,7 +124,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// length returns the bytes of s up to and with the first end, all when there is none.
+// length returns the length of s up to and including the first end, or of all of s if there is none.
 func length(s, end string) int {
 	if i := strings.Index(s, end); i >= 0 {
 		return i + len(end)
@@ -140,7 +132,7 @@ func length(s, end string) int {
 	return len(s)
 }
 
-// peek returns the next byte after space, 0 at the end of the text.
+// peek returns the next byte after space, or 0 at the end of the text.
 func (r *jsonReader) peek() byte {
 	if r.space(); r.at < len(r.text) {
 		return r.text[r.at]
@@ -150,8 +142,7 @@ func (r *jsonReader) peek() byte {
 
 // value reads one value of any kind.
 //
-// The depth is bounded because each level is a level of calls here: a text of
-// brackets alone would else use up the stack.
+// The depth is bounded because each level is a level of calls here: otherwise a text of brackets would use up the stack.
 func (r *jsonReader) value() (jsonValue, error) {
 	if r.values++; r.values > maxJSONValues {
 		return jsonValue{}, r.fault(r.at, fmt.Sprintf("there are more than %d values", maxJSONValues))
@@ -174,11 +165,11 @@ func (r *jsonReader) value() (jsonValue, error) {
 
 // list reads an object or an array, which open begins.
 //
-// A name that occurs twice in an object is refused: which of the two counts
-// is for each reader to say, so nobody knows what the author meant.
+// It refuses a name that occurs twice in an object: each reader decides differently which of the two counts, so the author's
+// intention is unknown.
 func (r *jsonReader) list(open byte) (jsonValue, error) {
 	v := jsonValue{kind: open}
-	end := open + 2 // "]" and "}" stand two behind their openings
+	end := open + 2 // "]" and "}" are two above their openings in ASCII
 	seen := map[string]bool{}
 	r.at++
 	for r.peek() != end {
@@ -196,7 +187,7 @@ func (r *jsonReader) list(open byte) (jsonValue, error) {
 			}
 			seen[name] = true
 			v.names = append(v.names, name)
-			r.at++ // the colon: quoted has seen it
+			r.at++ // the colon, which quoted has seen
 		}
 		item, err := r.value()
 		if err != nil {
@@ -215,11 +206,9 @@ func (r *jsonReader) list(open byte) (jsonValue, error) {
 	return v, nil
 }
 
-// word reads a number, true, false or null, as far as the next byte that may
-// follow one.
+// word reads a number, true, false or null, up to the next byte that may follow one.
 //
-// At the end of the text it cannot be complete: a patch is an object or a
-// list, and those have yet to be closed.
+// At the end of the text it cannot be complete: a patch is an object or a list, and those have yet to be closed.
 func (r *jsonReader) word() (jsonValue, error) {
 	n := 0
 	for r.at+n < len(r.text) && strings.IndexByte(" \t\r\n,]}/:", r.text[r.at+n]) < 0 {
@@ -228,7 +217,7 @@ func (r *jsonReader) word() (jsonValue, error) {
 	s := r.text[r.at : r.at+n]
 	switch {
 	case r.at+n == len(r.text):
-		return jsonValue{}, r.fault(len(r.text), "") // nothing says that the word is complete
+		return jsonValue{}, r.fault(len(r.text), "") // nothing shows that the word is complete
 	case s == "true", s == "false", s == "null":
 		r.at += n
 		return jsonValue{kind: s[0], text: s}, nil
@@ -239,13 +228,12 @@ func (r *jsonReader) word() (jsonValue, error) {
 	return jsonValue{}, r.fault(r.at, "expected a value: a string in double quotes, a list, an object, a number, true, false or null")
 }
 
-// quoted reads a string; after it, space aside, one of the bytes of then must
-// stand. A quotation mark without that after it is inside the string, and
-// so may one with a comment after it that holds another: "//" begins comments
-// in JSON, and paths in strings that were not escaped.
+// quoted reads a string. After it, ignoring space, one of the bytes of then must follow. A quotation mark that is not followed by
+// one is inside the string. So may be one that is followed by a comment with another quotation mark: "//" begins comments in JSON,
+// and occurs in the paths of unescaped strings.
 //
-// A line break of a response with "\r\n" ends counts as one "\n", as in the
-// bodies of all forms; an escaped "\r\n" is what it says.
+// A line break of a response with "\r\n" ends counts as one "\n", as in the bodies of all forms; an escaped "\r\n" is taken
+// literally.
 func (r *jsonReader) quoted(then string) (string, error) {
 	var b strings.Builder
 	for r.at++; r.at < len(r.text); {
@@ -289,11 +277,10 @@ const (
 	meaning = "\"\\/\b\f\n\r\t"
 )
 
-// escape reads one escape, two when they are a surrogate pair.
+// escape reads one escape, or two if they are a surrogate pair.
 //
-// "\d" and its like come from patterns that were not escaped once more. They
-// may mean the backslash, or nothing by it, and the file would hold one of
-// the two.
+// Escapes like "\d" come from patterns that were not escaped a second time. The author may or may not mean the backslash, and the
+// file would hold one of the two.
 func (r *jsonReader) escape() (rune, error) {
 	at := r.at
 	rest := r.text[at+1:]

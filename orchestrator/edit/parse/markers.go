@@ -18,14 +18,13 @@ import (
 //	new lines
 //	>>>>>>> REPLACE
 //
-// A block without a file name above it means the file of the block before,
-// unless the text above it turns out to speak of another: see pathFromProse in the package above.
+// A block without a file name above it means the file of the block before, unless the text above it turns out to mention another
+// file: see pathFromProse in the package above.
 //
-// The number of the first old line may be above the old lines, as in
-// ":start_line:12", with or without a line of dashes after it.
+// The number of the first old line may be above the old lines, as in ":start_line:12", with or without a line of dashes after it.
 //
-// The markers may be five to nine characters wide, the same width within a
-// block, which leaves a way out when the text itself holds lines of seven.
+// The markers may be five to nine characters wide, with one width per block. This leaves a way out if the text itself holds lines
+// of seven.
 func parseMarkers(text string) ([]*Operation, error) {
 	lines := strings.Split(text, "\n")
 	var ops []*Operation
@@ -33,7 +32,7 @@ func parseMarkers(text string) ([]*Operation, error) {
 	path, above, endless := "", 0, thoughts{}
 	for i := 0; i < len(lines); i++ {
 		if end := endless.pass(lines, i); end > i {
-			i, above = end, end // a name in a thought names nothing
+			i, above = end, end // a name in a thought does not name a file
 		}
 		width, ok := marker(lines[i], '<', " SEARCH")
 		if !ok {
@@ -67,16 +66,14 @@ func parseMarkers(text string) ([]*Operation, error) {
 	return ops, nil
 }
 
-// Lines that some tools put above the old lines of a block: where they begin,
-// and what divides the number from them.
+// Lines that some tools put above the old lines of a block: the number at which those begin, and the divider after it.
 var (
 	markerNumber  = lazyregexp.New(`^:(start_line|end_line|line):[ \t]*(\d+)[ \t\r]*$`)
 	markerDivider = lazyregexp.New(`^-{5,9}[ \t\r]*$`)
 )
 
-// markerLine cuts such lines off the old lines of a block, and returns the
-// line at which those begin, 0 when nothing says so. A line of dashes counts
-// only below a number: alone it is text.
+// markerLine cuts such lines off the old lines of a block, and returns the line at which those begin, or 0 if it is not given. A
+// line of dashes counts only below a number: alone it is text.
 func markerLine(old []string) (rest []string, line int) {
 	n := 0
 	for ; n < len(old); n++ {
@@ -94,12 +91,10 @@ func markerLine(old []string) (rest []string, line int) {
 	return old[n:], line
 }
 
-// markerEnds returns the lines of the divider and of the end of the block
-// that begins at line i with a marker of that width.
+// markerEnds returns the divider line and the end line of the block that begins at line i with a marker of that width.
 //
-// An underlined heading looks like a divider. Which of two such lines
-// divides cannot be known, so that the block is refused, not split at the
-// first.
+// An underlined heading looks like a divider. Which of two such lines divides cannot be known, so the block is refused and not
+// split at the first.
 func markerEnds(lines []string, i, width, block int) (mid, end int, err error) {
 	fault := func(kind, reason, advice string) error {
 		return problem.Refuse(problem.Problem{Block: block, Kind: kind, Reason: reason, Advice: advice})
@@ -128,15 +123,14 @@ func markerEnds(lines []string, i, width, block int) (mid, end int, err error) {
 	return 0, 0, fault(problem.KindTruncated, "the block is opened and never closed: the response was cut off", "send the whole response again")
 }
 
-// body returns lines as a body, without the carriage returns of the response
-// and the byte order mark of a file.
+// body returns lines as a body, without the carriage returns of the response and without the byte order mark of a file.
 func body(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
 		out[i] = strings.TrimSuffix(l, "\r")
 	}
 	if len(out) > 0 {
-		out[0] = strings.TrimPrefix(out[0], lex.BOM) // the mark is no part of the first line
+		out[0] = strings.TrimPrefix(out[0], lex.BOM) // the mark is not part of the first line
 	}
 	return out
 }
@@ -148,7 +142,7 @@ func beginsMarker(s string) bool {
 	return len(s) > len(rest) && len(s)-len(rest) <= 9 && (strings.HasPrefix(" SEARCH", rest) || strings.HasPrefix("SEARCH", rest))
 }
 
-// lastLine returns the last line of a text that is not blank, without space at its end.
+// lastLine returns the last line of a text that is not blank, without trailing space.
 func lastLine(text string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	return text[strings.LastIndexByte(text, '\n')+1:]

@@ -6,62 +6,60 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// An OpKind is what an operation does.
+// An OpKind is the kind of an operation.
 type OpKind int
 
 const (
-	OpEdit    OpKind = iota // replace the lines search by the lines replace
-	OpCreate                // a new file from text
-	OpDelete                // remove the file; search, when given, is its content
-	OpRename                // move from to path
-	OpWhole                 // the whole content of a file that is there, from text
+	OpEdit    OpKind = iota // replace the lines Search with the lines Replace
+	OpCreate                // a new file from Text
+	OpDelete                // remove the file; Search, if given, is its content
+	OpRename                // move From to Path
+	OpWhole                 // the whole content of an existing file, from Text
 	OpMode                  // only the execute bit
-	OpWrite                 // OpWhole, or OpCreate where there is no file
-	OpAppend                // the lines replace after the last one
-	OpPrepend               // the lines replace before the first one
+	OpWrite                 // OpWhole, or OpCreate if the file does not exist
+	OpAppend                // add the lines Replace after the last line
+	OpPrepend               // add the lines Replace before the first line
 )
 
-// An Operation is one thing that a response asks for, the same whichever form
-// it was written in. Bodies are lines without their ends.
+// An Operation is one thing that a response asks for, the same in whichever form it was written. Bodies are lines without their
+// ends.
 //
-// The parsers fill in what their form can say and leave the rest alone;
-// whatever comes after them asks for kind and fields, never for the form. A
-// new form is a new parser, and nothing else.
+// The parsers fill in what their form can express and leave the rest alone. The code after them looks at kind and fields, never at
+// the form. A new form is a new parser and nothing else.
 type Operation struct {
 	Block    int    // from 1, in the order of the response
 	Kind     OpKind //
-	Path     string // as written; "" when the response names none
+	Path     string // as written; "" if the response names none
 	From     string // for OpRename, as written
 	Search   []string
 	Replace  []string
 	Text     string // for OpCreate and OpWhole: the content, byte for byte
-	Exec     *bool  // the execute bit when the response sets it
-	Hunk     *Hunk  // set when the operation comes from a unified diff
-	Above    string // the text above the block, when path is that of the block before
-	Prefixed string // path as a diff wrote it, with its "a/" or "b/"; "" elsewhere
+	Exec     *bool  // the execute bit if the response sets it
+	Hunk     *Hunk  // set if the operation comes from a unified diff
+	Above    string // the text above the block, if Path is that of the block before
+	Prefixed string // Path as a diff wrote it, with its "a/" or "b/"; "" elsewhere
 
-	// What a form says of the place beyond the lines; see the hints of match.
-	Line   int      // where search begins, from 1; 0 when the form does not say
-	Under  []string // lines that head the section in which it stands, outermost first
-	Ending bool     // search ends where the file ends
-	Every  bool     // search is meant wherever it stands
-	Doubt  bool     // text may be a part of the file shown under its name, not all of it
+	// What a form says about the place beyond the lines; see the hints of match.
+	Line   int      // where Search begins, from 1; 0 if the form does not say
+	Under  []string // lines that head the section of the block, outermost first
+	Ending bool     // Search ends where the file ends
+	Every  bool     // every occurrence of Search is meant
+	Doubt  bool     // Text may be a part of the file shown below its name, not all of it
 }
 
-// A Hunk is what a unified diff knows about an edit beyond its lines.
+// A Hunk holds what a unified diff says about an edit beyond its lines.
 type Hunk struct {
-	Line     int  // first old line by the header, from 1; 0 when unknown
-	Trusted  bool // the header's counts are those of the body
+	Line     int  // first old line according to the header, from 1; 0 if unknown
+	Trusted  bool // the header's counts match the body
 	OldNoEOL bool // the last old line has no newline at its end
-	NewNoEOL bool // the last new line has none
+	NewNoEOL bool // the last new line has no newline at its end
 
-	// Which old and new lines end in "\r\n"; nil when none do, or when all of the diff does.
+	// Which old and new lines end in "\r\n"; nil if none do, or if the whole diff does.
 	OldCR, NewCR []bool
 }
 
-// SplitBody cuts a body into lines without their ends. A final newline ends
-// the last line rather than beginning another, so "" is no line at all and
-// "\n" is one blank line.
+// SplitBody divides a body into lines without their ends. A final newline ends the last line and does not begin another, so "" is
+// no line at all and "\n" is one blank line.
 func SplitBody(s string) []string {
 	s = strings.TrimPrefix(s, lex.BOM)
 	if s == "" {
@@ -74,13 +72,11 @@ func SplitBody(s string) []string {
 	return lines
 }
 
-// tagBody returns the body between two tags: one newline after the opening
-// tag goes, and so does the space before a closing tag that is on its own
-// line. Nothing else is touched.
+// tagBody returns the body between two tags. It removes one newline after the opening tag, and the space before a closing tag that
+// is on its own line. Nothing else is touched.
 //
-// So <SEARCH>\n x\n</SEARCH> and <SEARCH> x</SEARCH> have the same body but
-// for the final newline, which SplitBody does not count. Indentation of the
-// first line and blank lines are text.
+// So <SEARCH>\n x\n</SEARCH> and <SEARCH> x</SEARCH> have the same body except for the final newline, which SplitBody does not
+// count. Indentation of the first line and blank lines are text.
 func tagBody(s string) string {
 	if rest, ok := strings.CutPrefix(s, "\n"); ok {
 		s = rest
@@ -93,12 +89,11 @@ func tagBody(s string) string {
 	return s
 }
 
-// Unfence removes a Markdown fence that encloses the whole body, and reports
-// whether there was one. The closing fence must be as long as the opening one.
+// Unfence removes a Markdown fence that encloses the whole body, and reports whether there was one. The closing fence must be as
+// long as the opening one.
 //
-// A fence is a line of three or more backquotes or tildes; the opening one
-// may name a language. Bodies that only begin or only end with one are left
-// as they are.
+// A fence is a line of three or more backquotes or tildes; the opening one may name a language. Bodies that only begin or only end
+// with a fence stay unchanged.
 func Unfence(lines []string) ([]string, bool) {
 	lo, hi := lex.Outer(lines)
 	if hi-lo < 2 {
@@ -116,7 +111,7 @@ func Unfence(lines []string) ([]string, bool) {
 	return lines[lo+1 : hi-1], true
 }
 
-// JoinLines makes a text of lines, each ended by a newline.
+// JoinLines joins lines into a text, each ended by a newline.
 func JoinLines(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -124,7 +119,7 @@ func JoinLines(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// BlockNumbers returns the blocks that operations are, in their order.
+// BlockNumbers returns the block numbers of the operations, in their order.
 func BlockNumbers(ops []*Operation) []int {
 	out := make([]int, len(ops))
 	for i, op := range ops {

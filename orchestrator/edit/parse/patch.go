@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// parsePatch reads patches of the form that the apply_patch tool takes:
+// parsePatch reads patches in the form of the apply_patch tool:
 //
 //	*** Begin Patch
 //	*** Update File: shop/stock.py
@@ -18,10 +18,9 @@ import (
 //	+new line
 //	*** End Patch
 //
-// It is a diff without numbers. A section line, "@@" with a line of the file,
-// heads the part of the file in which the chunk stands, and several narrow it
-// further; they only break a tie between equal places. Shell and fences
-// around the patch are passed over, and text within it is refused.
+// It is a diff without numbers. A section line, "@@" with a line of the file, heads the part of the file that holds the chunk, and
+// several narrow it further; they only break a tie between equal places. Shell commands and fences around the patch are skipped;
+// text within it is refused.
 func parsePatch(text string) ([]*Operation, error) {
 	p := &patchParser{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n"), endless: thoughts{}}
 	for ; p.i < len(p.lines); p.i++ {
@@ -46,13 +45,13 @@ func parsePatch(text string) ([]*Operation, error) {
 	return p.ops, nil
 }
 
-// A patchParser walks the lines of a response with patches. Each of its
-// methods begins at line i and leaves i behind what it has read.
+// A patchParser walks the lines of a response with patches. Each of its methods begins at line i and leaves i after the lines it
+// has read.
 type patchParser struct {
 	lines   []string
 	i       int
 	ops     []*Operation
-	prose   []string // what is outside the patches
+	prose   []string // the lines outside the patches
 	endless thoughts
 }
 
@@ -63,8 +62,7 @@ func (p *patchParser) fault(kind, reason, advice string) error {
 
 // patch reads the files of one patch up to the line that ends it.
 //
-// Without that line the response was cut off, however complete the last file
-// looks.
+// Without that line the response was cut off, however complete the last file looks.
 func (p *patchParser) patch() error {
 	first := len(p.ops)
 	for p.i < len(p.lines) {
@@ -99,17 +97,14 @@ func (p *patchParser) patch() error {
 	return p.fault(problem.KindTruncated, "the patch is not ended: the response was cut off", "send the whole response again, up to "+patchEnd)
 }
 
-// unmarked refuses a line that is no part of a patch: to read over it would
-// lose a line of context or of a new file.
+// unmarked refuses a line that does not belong to a patch: skipping it would lose a line of context or of a new file.
 func (p *patchParser) unmarked() error {
 	return p.fault(problem.KindParse, fmt.Sprintf("line %s is not valid at this place of the patch", problem.Quote(p.lines[p.i])),
 		"begin every line of a chunk with space, + or -, and every line of a new file with +")
 }
 
-// add reads a new file: every line has its "+", blank ones included. A line
-// without it ends the file, and is refused by the caller unless it is blank. A
-// blank line without its "+" is then followed by lines that are refused, so
-// that no file is written by half.
+// add reads a new file: every line has its "+", including blank ones. A line without it ends the file, and the caller refuses it
+// unless it is blank. If a blank line lacks its "+", the lines after it are refused, so that no file is written halfway.
 func (p *patchParser) add(path string) error {
 	op := &Operation{Kind: OpCreate, Path: path}
 	var lines []string
@@ -125,7 +120,7 @@ func (p *patchParser) add(path string) error {
 	return nil
 }
 
-// update reads the chunks of a file, and its new name before them.
+// update reads the chunks of a file, and before them its new name, if any.
 func (p *patchParser) update(path string) error {
 	first := len(p.ops)
 	p.i++
@@ -154,13 +149,11 @@ func (p *patchParser) update(path string) error {
 	return nil
 }
 
-// chunk reads the section lines and the marked lines of one chunk; nil when
-// there is only space.
+// chunk reads the section lines and the marked lines of one chunk; it returns nil if there is only space.
 //
-// An empty line is a blank line of context that lost its one space, unless
-// nothing but the end of the chunk follows. A chunk is a hunk from here on:
-// what holds for diffs, such as the guards that they are exempt from, holds
-// for it. One that only adds, at the end of the file, needs no context.
+// An empty line is a blank line of context that lost its one space, unless only the end of the chunk follows. From here on a chunk
+// is a hunk: what holds for diffs, such as exemption from certain guards, holds for it. A chunk that only adds lines at the end of
+// the file needs no context.
 func (p *patchParser) chunk() (*Operation, error) {
 	op := &Operation{Kind: OpEdit, Hunk: &Hunk{}}
 	headed := false
@@ -206,9 +199,8 @@ func (p *patchParser) chunk() (*Operation, error) {
 	return op, nil
 }
 
-// sectionLine returns the line of the file on a "@@" line, "" for none. The
-// numbers of a diff there say nothing: the form has none. "@@ class A:",
-// "@@ class A: @@" and "@@ -1,2 +1,2 @@ class A:" all give "class A:".
+// sectionLine returns the line of the file on a "@@" line, or "" if there is none. The numbers of a diff there mean nothing, since
+// the form has none. "@@ class A:", "@@ class A: @@" and "@@ -1,2 +1,2 @@ class A:" all give "class A:".
 func sectionLine(l string) string {
 	s := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(l), "@@"))
 	if m := hunkHeader.FindString(l); m != "" {

@@ -8,14 +8,14 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// maxThought bounds what Thought returns.
+// maxThought bounds the result of Thought, in bytes.
 const maxThought = 4 << 10
 
-// Parse reads a response into operations. The form that begins first is the
-// response's form; a second form after it is refused rather than left out.
+// Parse reads a response into operations. The form that begins first is the response's form; a second form after it is refused, not
+// ignored.
 //
-// Parsing looks at the response alone. Whether a file exists, whether a path
-// may be written and where a body stands is asked later, in that order.
+// Parse looks only at the response. Later steps check whether a file exists, whether a path may be written and where a body is
+// found, in that order.
 func Parse(response []byte) ([]*Operation, error) {
 	if len(response) > MaxResponse {
 		return nil, problem.Refuse(problem.Problem{
@@ -48,11 +48,11 @@ func Parse(response []byte) ([]*Operation, error) {
 	return ops, nil
 }
 
-// answer returns the text behind a thought that is closed but never opened, as
-// of models whose prompt ends with the opening tag, when edits are in it.
+// answer returns the text after a thought that is closed but never opened, if the thought holds edits. Such thoughts come from
+// models whose prompt ends with the opening tag.
 //
-// They were weighed there, not sent. Where that text is not whole edits, the
-// tag is more likely content of a block, or spoken of, and the text stays as it is.
+// Those edits were considered, not sent. If the text before the tag is not complete edits, the tag is more likely content of a
+// block, or only mentioned, and the text is returned unchanged.
 func answer(text string, tags []tag) string {
 	for _, t := range tags {
 		switch {
@@ -68,14 +68,12 @@ func answer(text string, tags []tag) string {
 	return text
 }
 
-// parseForm tells the form and hands the text to its parser.
+// parseForm determines the form and passes the text to its parser.
 //
-// JSON without a fence is told by its first character, since nothing may
-// be around it. The other forms are told by the first line or tag that
-// begins one outside the author's thoughts: a diff may hold tags, and a block
-// may hold a diff, and in both cases the outer form begins first. Files under
-// their names come last: such fences are beside edits in any form, to show
-// something.
+// It recognizes JSON without a fence by its first character, since nothing may be around it. It recognizes the other forms by the
+// first line or tag that begins one outside the author's thoughts: a diff may hold tags, and a block may hold a diff, and in both
+// cases the outer form begins first. Files below their names come last: such fences appear next to edits in any form, as
+// illustrations.
 func parseForm(text string) ([]*Operation, error) {
 	tags := scanTags(text)
 	if body := afterThoughts(text, tags); jsonStart.MatchString(body) {
@@ -113,9 +111,8 @@ func parseForm(text string) ([]*Operation, error) {
 
 // noForm refuses a response in which no form was found.
 //
-// A response that ends within its thought was cut off by a limit of length,
-// which is worth telling apart: asking again in the same way would end the
-// same.
+// A response that ends within its thought was cut off by a length limit. That is worth its own reason: repeating the request
+// unchanged would end the same way.
 func noForm(text string) error {
 	p := problem.Problem{Kind: problem.KindParse, Reason: "no edit found in the patch", Advice: formAdvice}
 	switch tags := scanTags(text); {
@@ -127,11 +124,11 @@ func noForm(text string) error {
 	return problem.Refuse(p)
 }
 
-// Thought returns what the author of a response says about it: the body of
-// THOUGHT without outer space, at most 4 KiB of it, "" when there is none.
+// Thought returns what the author of a response says about it: at most 4 KiB of the body of THOUGHT without outer space, or "" if
+// there is none.
 //
-// A thought that is not closed ends where the edits begin. It is meant for
-// people and for the record; nothing else in the package reads it.
+// An unclosed thought ends where the edits begin. The result is meant for people and for the record; nothing else in the package
+// reads it.
 func Thought(response []byte) string {
 	text := string(response)
 	tags := scanTags(text)

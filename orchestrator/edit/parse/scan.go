@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// A tag is one tag of the block form, wherever it is in the response.
+// A tag is one tag of the block form, anywhere in the response.
 type tag struct {
 	name       string // in capitals
 	closes     bool   // </NAME>
 	alone      bool   // <NAME/>
-	attrs      string // what is between the name and ">"
+	attrs      string // the text between the name and ">"
 	start, end int    // of the tag in the text
 	line       bool   // only space is before it on its line
 	skip       bool   // it is inside a thought
@@ -24,21 +24,19 @@ func (t tag) thinks() bool {
 // tagNames are the names that make a tag; everything else in angle brackets is text.
 var tagNames = []string{"EDIT", "SEARCH", "REPLACE", "CREATE_FILE", "DELETE_FILE", "RENAME_FILE", "FILE", "THOUGHT", "THINKING", "THINK"}
 
-// maxAttrs bounds the attributes of a tag, in bytes: a path, with room to spare.
+// maxAttrs bounds the attributes of a tag, in bytes: enough for a path with room to spare.
 const maxAttrs = 4 << 10
 
-// maxTags bounds the tags of a response: more than twice what the most blocks take.
+// maxTags bounds the tags of a response: more than twice what the most blocks need.
 const maxTags = 16 * MaxBlocks
 
-// scanTags lists the tags of a text in order, those inside thoughts marked. It
-// stops behind one more than maxTags.
+// scanTags lists the tags of a text in order, and marks those inside thoughts. It stops after one more than maxTags.
 //
-// It is one pass over the text, however many angle brackets that holds. A "<"
-// that begins no tag is text, and the search goes on behind it, so that
-// "<EDIT <SEARCH>" still gives the second.
+// It makes one pass over the text, however many angle brackets that holds. A "<" that begins no tag is text, and the search
+// continues after it, so that "<EDIT <SEARCH>" still yields the second.
 func scanTags(text string) []tag {
 	var tags []tag
-	begin := 0 // of the text since the tag before
+	begin := 0 // of the text since the previous tag
 	for at := 0; len(tags) <= maxTags; {
 		i := strings.IndexByte(text[at:], '<')
 		if i < 0 {
@@ -60,13 +58,11 @@ func scanTags(text string) []tag {
 	return tags
 }
 
-// scanTag reads the tag at the start of s, in any case; end is its length.
-// A quoted attribute may hold ">". FILE is a word of many kinds of markup, and
-// only a tag with a path opens one.
+// scanTag reads the tag at the start of s, ignoring case; end is its length. A quoted attribute may hold ">". FILE is a common tag
+// in many kinds of markup, so only one with a path is an opening tag.
 //
-// "<edit file='a>b'>" is the tag EDIT with the attributes "file='a>b'". A tag
-// ends on its line, and no "<" is in it but in quotation marks: "if a <edit"
-// at the end of a line must not swallow the next tag.
+// "<edit file='a>b'>" is the tag EDIT with the attributes "file='a>b'". A tag ends on its line, and holds "<" only inside quotation
+// marks: "if a <edit" at the end of a line must not swallow the next tag.
 func scanTag(s string) (t tag, ok bool) {
 	rest := s[1:]
 	if t.closes = strings.HasPrefix(rest, "/"); t.closes {
@@ -101,11 +97,10 @@ func scanTag(s string) (t tag, ok bool) {
 	return t, false
 }
 
-// markThoughts marks the tags from one that opens a thought to the one that
-// closes it, both included. A thought that is never closed hides nothing: the
-// edits behind it would be lost.
+// markThoughts marks the tags from one that opens a thought to the one that closes it, both included. A thought that is never
+// closed hides nothing, since the edits after it would be lost.
 func markThoughts(tags []tag) {
-	endless := map[string]bool{} // names that are not closed any more: no need to look again
+	endless := map[string]bool{} // names without a further closing tag: no need to look again
 	for i := 0; i < len(tags); i++ {
 		name := tags[i].name
 		if !tags[i].thinks() || tags[i].closes || endless[name] {
@@ -126,21 +121,20 @@ func markThoughts(tags []tag) {
 	}
 }
 
-// inThought reports whether the offset lies between the tags of a closed thought.
+// inThought reports whether the offset is between the tags of a closed thought.
 func inThought(tags []tag, at int) bool {
 	i := sort.Search(len(tags), func(i int) bool { return tags[i].start > at })
 	return i > 0 && i < len(tags) && tags[i-1].skip && tags[i].skip && !(tags[i-1].thinks() && tags[i-1].closes)
 }
 
-// thoughts passes over thoughts for the forms that are read line by line. It
-// holds the names that are not closed any more: no need to look again.
+// thoughts skips thoughts for the forms that are read line by line. It holds the names without a further closing tag: no need to
+// look again.
 type thoughts map[string]bool
 
-// pass returns the line at which the thought that line i opens is closed, cut
-// to what follows the tag there, or i when it opens none.
+// pass returns the line at which the thought that line i opens is closed, and cuts that line to the text after the tag. It returns
+// i if line i opens none.
 //
-// The tags of the whole text would not do: a block may hold a tag of thoughts
-// as content, and another block may hold its end.
+// The tags of the whole text would not do: a block may hold a thought tag as content, and another block may hold its end.
 func (endless thoughts) pass(lines []string, i int) int {
 	for _, t := range scanTags(lines[i]) {
 		if !t.thinks() || t.closes || t.skip || endless[t.name] {
@@ -159,9 +153,8 @@ func (endless thoughts) pass(lines []string, i int) int {
 	return i
 }
 
-// opens reports whether a tag outside any block begins one: it is at the
-// start of its line, or right after another, or carries a path. A tag in the
-// middle of a sentence only talks about edits.
+// opens reports whether a tag outside any block begins one: it is at the start of its line, or right after another, or carries a
+// path. A tag in the middle of a sentence only mentions edits.
 func opens(text string, tags []tag, i int) bool {
 	t := tags[i]
 	if t.skip || t.closes || t.thinks() {
@@ -173,7 +166,7 @@ func opens(text string, tags []tag, i int) bool {
 	return i > 0 && strings.TrimSpace(text[tags[i-1].end:t.start]) == "" || t.name == "EDIT" && i+1 < len(tags) && tags[i+1].name == "SEARCH" && strings.TrimSpace(text[t.end:tags[i+1].start]) == ""
 }
 
-// firstTag returns where the first block begins, -1 for nowhere.
+// firstTag returns where the first block begins, or -1 if there is none.
 func firstTag(text string, tags []tag) int {
 	for i := range tags {
 		if opens(text, tags, i) {

@@ -8,25 +8,23 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// A tagParser reads the block form: a walk over the tags, which carries the
-// text between them into operations.
+// A tagParser reads the block form: it walks over the tags and turns the text between them into operations.
 //
-// Text outside the blocks is the author's prose. It is passed over, unless a
-// tag there closes nothing or another form begins in it: both are signs that
-// a block ended elsewhere than its author thought.
+// Text outside the blocks is the author's prose. It is skipped, unless a tag there closes nothing or another form begins in it:
+// both are signs that a block ended elsewhere than its author thought.
 type tagParser struct {
 	text  string
 	tags  []tag
 	i     int // the next tag
 	ops   []*Operation
 	rest  int  // where the text after the last block begins
-	files bool // a FILE was opened: its closing tag means something
+	files bool // a FILE was opened, so its closing tag has a meaning
 }
 
 // parseTags reads a response in the block form.
 //
-// The walk stops at the first fault, unlike the planner, which gathers them:
-// when one block does not end where it seems to, every number after it is wrong.
+// The walk stops at the first fault, unlike the planner, which collects them: if one block does not end where it seems to, every
+// number after it is wrong.
 func parseTags(text string, tags []tag) ([]*Operation, error) {
 	p := &tagParser{text: text, tags: tags}
 	for p.i < len(tags) {
@@ -77,8 +75,8 @@ func parseTags(text string, tags []tag) ([]*Operation, error) {
 	return p.ops, nil
 }
 
-// beginsTag reports whether a line is a tag that was cut off: "<ED",
-// "<EDIT file=\"shop/st". Alone "<" is enough: nothing else ends in one.
+// beginsTag reports whether a line is a tag that was cut off: "<ED", "<EDIT file=\"shop/st". A lone "<" is enough: nothing else
+// ends in one.
 func beginsTag(s string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(s, lex.BOM), " \t"), "<")
 	if !ok || strings.Contains(rest, ">") {
@@ -93,9 +91,8 @@ func beginsTag(s string) bool {
 	return false
 }
 
-// thoughtful refuses a thought that begins in the block which tag from opens,
-// and ends after it: either the thought holds blocks, or the block holds the
-// tag as text, and the two readings apply different edits.
+// thoughtful refuses a thought that begins in the block which tag from opens, and ends after that block. Either the thought holds
+// blocks, or the block holds the tag as text, and the two readings apply different edits.
 func (p *tagParser) thoughtful(from int) error {
 	for k := from; k < p.i; k++ {
 		if t := p.tags[k]; !t.skip || !t.thinks() || t.closes {
@@ -111,16 +108,15 @@ func (p *tagParser) thoughtful(from int) error {
 	return nil
 }
 
-// endsLine reports whether only space follows on the line. A closing tag that
-// ends a line is meant as one; within a sentence it is spoken of.
+// endsLine reports whether only space follows on the line. A closing tag that ends a line is meant as one; within a sentence it is
+// only mentioned.
 func endsLine(text string, at int) bool {
 	line, _, _ := strings.Cut(text[at:], "\n")
 	return lex.Blank(line)
 }
 
-// stray refuses edits in another form between the blocks: to leave them out
-// would apply half of a change.
-// An author who sends one file in tags and the next as a diff means both.
+// stray refuses edits in another form between the blocks: ignoring them would apply half of a change. An author who sends one file
+// in tags and the next as a diff means both.
 func (p *tagParser) stray(lo, hi int) error {
 	if _, at := otherForm(p.text, lo, hi, p.tags); at >= 0 || holdsPatch(p.text, lo, hi, p.tags) {
 		return mixedForms()
@@ -128,15 +124,13 @@ func (p *tagParser) stray(lo, hi int) error {
 	return nil
 }
 
-// bad refuses the response for the block that is being read. There is no
-// reading on behind it: where a block is not what it seems, neither are the
-// blocks after it.
+// bad refuses the response for the current block. Reading does not continue after it: if a block is not what it seems, neither are
+// the blocks after it.
 func (p *tagParser) bad(reason string) error {
 	return problem.Refuse(problem.Problem{Block: len(p.ops) + 1, Kind: problem.KindParse, Reason: reason, Advice: formAdvice})
 }
 
-// cut refuses a response whose block does not end. What was read of it is
-// never applied: its last line may be half a line.
+// cut refuses a response whose block does not end. The part that was read is never applied: its last line may be half a line.
 func (p *tagParser) cut(name string) error {
 	return problem.Refuse(problem.Problem{
 		Block: len(p.ops) + 1, Kind: problem.KindTruncated, Reason: fmt.Sprintf("%s is opened and never closed: the response was cut off", name),
@@ -146,9 +140,8 @@ func (p *tagParser) cut(name string) error {
 
 // edit reads <EDIT> … </EDIT> with one or more pairs.
 //
-// An EDIT that is not closed refuses the response even when its pairs are
-// complete: the response was cut off, and nobody knows what should have
-// followed.
+// An unclosed EDIT refuses the response even if its pairs are complete: the response was cut off, and what should have followed is
+// unknown.
 func (p *tagParser) edit() error {
 	open := p.tags[p.i]
 	path, line := attrPath(open.attrs), attrLine(open.attrs)
@@ -183,11 +176,10 @@ func (p *tagParser) edit() error {
 	return p.cut("EDIT")
 }
 
-// pair reads <SEARCH> … </SEARCH><REPLACE> … </REPLACE>. REPLACE alone, in
-// an EDIT, is a pair with an empty SEARCH.
+// pair reads <SEARCH> … </SEARCH><REPLACE> … </REPLACE>. REPLACE alone, in an EDIT, is a pair with an empty SEARCH.
 //
-// The path on EDIT goes before that on SEARCH, which names the file of a bare
-// pair: <SEARCH file="x">a</SEARCH><REPLACE>b</REPLACE> is an edit of x.
+// The path on EDIT takes precedence over the one on SEARCH, which names the file of a bare pair:
+// <SEARCH file="x">a</SEARCH><REPLACE>b</REPLACE> is an edit of x.
 func (p *tagParser) pair(path string) error {
 	op, search := &Operation{Kind: OpEdit, Path: path}, ""
 	if open := p.tags[p.i]; open.name == "SEARCH" {
@@ -223,14 +215,12 @@ func (p *tagParser) pair(path string) error {
 	return nil
 }
 
-// body returns the text from the opening tag p.i to the tag that closes it,
-// and steps behind that. A body may speak of its closing tag: of those up to
-// the next block, the first that is followed at once by a tag which may follow
-// is the end; else the first of all.
+// body returns the text from the opening tag p.i to the tag that closes it, and steps past that. A body may mention its closing
+// tag. Of the closing tags up to the next block, the end is the first that is directly followed by a tag which may follow, or else
+// the first of all.
 //
-// The body of a REPLACE that documents this very form may well say
-// "</REPLACE>" within a sentence. Its own end is told by what follows: the
-// end of the EDIT, another pair or another block.
+// The body of a REPLACE that documents this very form may well say "</REPLACE>" within a sentence. The tag after its own end
+// identifies that end: the end of the EDIT, another pair or another block.
 func (p *tagParser) body(name string, follows func(tag) bool) (string, error) {
 	open, end := p.i, -1
 	if p.tags[open].alone {
@@ -261,13 +251,11 @@ func (p *tagParser) body(name string, follows func(tag) bool) (string, error) {
 	return p.text[p.tags[open].end:p.tags[end].start], nil
 }
 
-// nested refuses a body that holds the tags of blocks where blocks have
-// them: it may as well be a block that was never closed. A whole file may hold
-// any but its own.
+// nested refuses a body that holds block tags where blocks have them: it may as well be a block that was never closed. A whole file
+// may hold any tags except its own.
 //
-// A REPLACE whose closing tag was forgotten runs on to that of the next
-// block. To take the text between for a body would write tags into a file
-// and lose a block, which is the worst that a parser can do here.
+// A REPLACE whose closing tag was forgotten extends to that of the next block. Taking the text between for a body would write tags
+// into a file and lose a block, which is the worst that a parser can do here.
 func (p *tagParser) nested(name string, inside []tag) error {
 	for _, t := range inside {
 		if strings.HasSuffix(name, "FILE") && t.name != name || t.name == "FILE" && t.name != name {
@@ -280,8 +268,8 @@ func (p *tagParser) nested(name string, inside []tag) error {
 	return nil
 }
 
-// uncharacter takes off a character data section of XML, <![CDATA[ … ]]>, that
-// is all of a body: authors who take the tags for XML write their text in one.
+// uncharacter removes an XML character data section, <![CDATA[ … ]]>, that makes up a whole body: authors who take the tags for XML
+// write their text in one.
 func uncharacter(body string) (string, bool) {
 	inner, ok := strings.CutPrefix(strings.TrimSpace(body), "<![CDATA[")
 	if !ok {
@@ -295,8 +283,7 @@ func uncharacter(body string) (string, bool) {
 
 // trivial reports whether only space and fences are between two tags.
 //
-// Some authors fence the pair within its EDIT; the fence then closes between
-// </REPLACE> and </EDIT> and says nothing.
+// Some authors fence the pair within its EDIT; the fence then closes between </REPLACE> and </EDIT> and has no meaning.
 func trivial(s string) bool {
 	for _, l := range strings.Split(s, "\n") {
 		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "```") {
@@ -306,11 +293,9 @@ func trivial(s string) bool {
 	return true
 }
 
-// create reads <CREATE_FILE path> … </CREATE_FILE>, and FILE for a file that
-// may be there.
+// create reads <CREATE_FILE path> … </CREATE_FILE>, and FILE for a file that may exist.
 //
-// A fence around the whole of it goes, unless the file may begin and end with
-// a fence of its own.
+// It removes a fence around the whole body, unless the file may begin and end with a fence of its own.
 func (p *tagParser) create(name string, kind OpKind) error {
 	op := &Operation{Kind: kind, Path: attrPath(p.tags[p.i].attrs)}
 	body, err := p.body(name, func(tag) bool { return false })
@@ -330,10 +315,10 @@ func (p *tagParser) create(name string, kind OpKind) error {
 	return nil
 }
 
-// remove reads <DELETE_FILE path>, with or without an end, or with the path as its body.
+// remove reads <DELETE_FILE path>, with or without a closing tag, or with the path as its body.
 //
-// Text in it other than the path may be the content that the author means to
-// see gone, or of a file that was to be created: it is refused.
+// It refuses text in it other than the path: that may be the content that the author wants removed, or the content of a file to
+// create.
 func (p *tagParser) remove() error {
 	t := p.tags[p.i]
 	op := &Operation{Kind: OpDelete, Path: attrPath(t.attrs)}
@@ -354,10 +339,8 @@ func (p *tagParser) remove() error {
 	return nil
 }
 
-// rename reads <RENAME_FILE from to>, with or without an end. "path" is the
-// name that is not given otherwise.
-// So <RENAME_FILE from="a" path="b"/> and <RENAME_FILE path="a" to="b"/> are
-// both a rename of a to b.
+// rename reads <RENAME_FILE from to>, with or without a closing tag. "path" stands for the missing name, so
+// <RENAME_FILE from="a" path="b"/> and <RENAME_FILE path="a" to="b"/> both rename a to b.
 func (p *tagParser) rename() error {
 	t := p.tags[p.i]
 	op := &Operation{Kind: OpRename, From: attrValue(t.attrs, "from"), Path: attrValue(t.attrs, "to")}

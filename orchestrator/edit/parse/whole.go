@@ -9,18 +9,16 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// parseWhole reads whole files in fences, each directly under a line with its
-// name and nothing else:
+// parseWhole reads whole files in fences, each directly below a line with its name and nothing else:
 //
 //	shop/stock.py
 //	```python
 //	the whole content
 //	```
 //
-// Fences without a name are examples. A fence is read as far as its closing
-// line and no further; where that line cannot be told from one in the
-// content, the response is refused. Whether the content is that of the whole
-// file nobody says here, which is why the operations are marked as doubtful.
+// Fences without a name are examples. A fence extends to its closing line and no further; if that line cannot be told from one in
+// the content, the response is refused. Nothing here shows whether the content is that of the whole file, so the operations are
+// marked as doubtful.
 func parseWhole(text string, tags []tag) ([]*Operation, error) {
 	w := &wholeParser{text: text, tags: tags}
 	for w.at < len(text) {
@@ -42,10 +40,10 @@ type wholeParser struct {
 	tags []tag
 	at   int // the next line
 	ops  []*Operation
-	open string // the last file, when a fence without a name after it may be part of it
+	open string // the last file, if a fence without a name after it may be part of it
 }
 
-// next steps over a line and returns it with its end.
+// next steps over a line and returns it, including its end.
 func (w *wholeParser) next() string {
 	line := w.text[w.at:]
 	line = line[:length(line, "\n")]
@@ -53,11 +51,10 @@ func (w *wholeParser) next() string {
 	return line
 }
 
-// fence reads a fence to its end. Without a name it is passed over.
+// fence reads a fence to its end. It skips a fence without a name.
 //
-// A fence within a Markdown text looks like the end of the fence around the
-// text, and the rest of the text like prose: after such a file, no fence may
-// come without a name.
+// A fence within a Markdown text looks like the end of the fence around the text, and the rest of the text looks like prose: after
+// such a file, every fence must have a name.
 func (w *wholeParser) fence(mark, info, name string) error {
 	if name == "" && w.open != "" {
 		return w.unclear(w.open)
@@ -66,7 +63,7 @@ func (w *wholeParser) fence(mark, info, name string) error {
 	for {
 		if w.at == len(w.text) {
 			if name == "" && len(w.ops) == 0 {
-				return nil // an example that is not closed, and no file before it
+				return nil // an unclosed example without a file before it
 			}
 			return problem.Refuse(problem.Problem{
 				Block: len(w.ops) + 1, Path: name, Kind: problem.KindTruncated, Reason: "a fence is opened and never closed: the response was cut off",
@@ -102,8 +99,8 @@ func (w *wholeParser) fence(mark, info, name string) error {
 	return nil
 }
 
-// showsChange reports whether a fence that names a file shows a change to it: lines
-// with the marks of a diff, or conflict markers with words of their own.
+// showsChange reports whether a fence that names a file shows a change to it: the fence is marked as a diff, or has conflict
+// markers with words of their own.
 func showsChange(info, name string, lines []string) bool {
 	if fencesChange(info, name) {
 		return true
@@ -118,7 +115,7 @@ func showsChange(info, name string, lines []string) bool {
 	return false
 }
 
-// unclear refuses a response in which the end of a file cannot be told.
+// unclear refuses a response in which the end of a file is uncertain.
 func (w *wholeParser) unclear(name string) error {
 	return problem.Refuse(problem.Problem{
 		Block: len(w.ops) + 1, Path: name, Kind: problem.KindParse, Reason: "the fence holds no text, or fences itself: where the content of the file ends cannot be told",
@@ -135,12 +132,10 @@ func nests(name string) bool {
 	return lex.LanguageOf(name) == lex.ProseLanguage
 }
 
-// Partial reports whether content that was shown under the name of a file is
-// only a part of it: a run of its lines, less than half of it, or text with
-// neither its first nor its last line.
+// Partial reports whether content that was shown below the name of a file is only a part of it: a run of its lines, less than half
+// of its length, or text with neither its first nor its last line.
 //
-// Authors show a function under the name of its file to speak of it. To take
-// that for the whole file would delete the rest.
+// Authors show a function below the name of its file to talk about it. Taking that for the whole file would delete the rest.
 func Partial(text string, before []byte) bool {
 	old := SplitBody(string(before))
 	lo, hi := lex.Outer(old)

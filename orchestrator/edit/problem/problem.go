@@ -1,9 +1,8 @@
-// Package problem says why a response was not applied: one problem a block,
-// and the refusal that lists them all with what is left to send.
+// Package problem says why a response was not applied: one problem per block, and the refusal that lists them all with what is left
+// to send.
 //
-// It owns the kinds of problem, the text of a refusal and its bounds. It knows
-// neither files nor forms: what is wrong, and which lines show it, is said by
-// the packages that find it.
+// It owns the kinds of problem, the text of a refusal and its bounds. It knows neither files nor forms: the packages that find a
+// problem say what is wrong and which lines show it.
 package problem
 
 import (
@@ -13,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Problem is one block that was not applied.
+// A Problem describes why one block was not applied.
 type Problem struct {
 	Block   int    `json:"block"`             // from 1; 0 when the response as a whole is at fault
-	Path    string `json:"path,omitempty"`    // "" when no file could be told
+	Path    string `json:"path,omitempty"`    // "" if the file could not be determined
 	Kind    string `json:"kind"`              // parse, truncated, not_found, ambiguous, stale, already_applied, noop, overlap, path, exists or refused
 	Reason  string `json:"reason"`            // one sentence, no final full stop
 	Lines   []int  `json:"lines,omitempty"`   // for ambiguous: where it matched; for not_found: the nearest places
@@ -34,30 +33,27 @@ const (
 	KindAmbiguous = "ambiguous"       // SEARCH is in several places
 	KindStale     = "stale"           // most of SEARCH is there, but the file has changed
 	KindAlready   = "already_applied" // REPLACE is there and SEARCH is not
-	KindNoop      = "noop"            // no change is asked for
+	KindNoop      = "noop"            // no change is requested
 	KindOverlap   = "overlap"         // two operations change the same lines or file
 	KindPath      = "path"            // the path may not be written
-	KindExists    = "exists"          // a file to create is there already
+	KindExists    = "exists"          // a file to create already exists
 	KindRefused   = "refused"         // a rule forbids it
 )
 
 // A Refusal explains why a response was not applied.
 //
-// It is one structure for both readers. The text goes back to the model as
-// it is; a terminal shows the same; the JSON of a run holds the fields. It
-// can hold lines of the workspace, so whoever sends it on must be allowed to
-// see those.
+// It is one structure for both readers. The text goes back to the model unchanged, and a terminal shows the same text; the JSON of a
+// run holds the fields. It can hold lines of the workspace, so a caller that passes it on must be allowed to see those.
 type Refusal struct {
 	Problems []Problem `json:"problems"`         // by block; those of the whole response first
 	Staged   []int     `json:"staged,omitempty"` // blocks that matched and would have been applied, to be sent again as they are
 }
 
-// Error lists every problem, with the nearest lines: text for a person and for
-// a model, of at most 16 KiB. Problems that would go beyond are told without
-// the lines, then only counted.
+// Error lists every problem with the nearest lines, as text for a person and for a model, at most 16 KiB long. Problems beyond that
+// are given without the lines, then only counted.
 //
-// The later problems are cut, not all of them a little: whoever corrects the
-// first ones from whole lines gets the others whole in the next round.
+// It cuts the later problems instead of shortening all of them: an author who corrects the first ones from whole lines gets the
+// others whole in the next round.
 func (r *Refusal) Error() string {
 	var b strings.Builder
 	b.WriteString("nothing was applied")
@@ -73,12 +69,11 @@ func (r *Refusal) Error() string {
 		b.WriteString(text)
 	}
 	b.WriteString(Clip(r.rest(), 512))
-	// A diff quotes paths byte by byte, so that one may be no text.
+	// A diff quotes paths byte by byte, so a path may be invalid text.
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
-// Hidden returns a refusal with what it quotes of the files and of the response as hide
-// returns it.
+// Hidden returns a copy of r whose texts that quote the files and the response are replaced by what hide returns for them.
 func (r *Refusal) Hidden(hide func(string) string) *Refusal {
 	hidden := *r
 	hidden.Problems = slices.Clone(r.Problems)
@@ -91,9 +86,8 @@ func (r *Refusal) Hidden(hide func(string) string) *Refusal {
 
 // rest says what to do with the blocks that are sound, or that none are left.
 //
-// Without it an author may send sound blocks in other words the second time,
-// and trade one refusal for another. A block that is applied already or changes
-// nothing is no reason to send anything.
+// Without it an author may rephrase sound blocks in the second attempt, and trade one refusal for another. A block that is already
+// applied or changes nothing is no reason to send anything.
 func (r *Refusal) rest() string {
 	open := slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Block == 0 || p.Kind != KindAlready && p.Kind != KindNoop })
 	switch {
@@ -109,8 +103,8 @@ func (r *Refusal) rest() string {
 	return fmt.Sprintf("\n%s as sent and would apply: repeat %s unchanged%s", count(r.Staged), Plural(len(r.Staged), "it", "them"), end)
 }
 
-// text renders one problem: block, file, reason, the nearest lines and what
-// differs in them, advice. In short it leaves the lines out.
+// text renders one problem: block, file, reason, the nearest lines and how they differ, advice. If whole is false it leaves the
+// lines out.
 func (p Problem) text(whole bool) string {
 	var b strings.Builder
 	switch {
@@ -140,8 +134,7 @@ func (p Problem) text(whole bool) string {
 	return b.String()
 }
 
-// count names blocks: "block 2 matches", "blocks 1, 3 to 9 match".
-// Only three or more in a row are drawn together: "1 to 2" is no shorter.
+// count names blocks: "block 2 matches", "blocks 1, 3 to 9 match". It joins only three or more in a row: "1 to 2" is no shorter.
 func count(blocks []int) string {
 	var names []string
 	for i := 0; i < len(blocks); {
@@ -160,7 +153,7 @@ func count(blocks []int) string {
 	return Plural(len(blocks), "block ", "blocks ") + strings.Join(names, ", ") + Plural(len(blocks), " matches", " match")
 }
 
-// Plural chooses by number.
+// Plural returns one if n is 1, otherwise many.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
@@ -168,14 +161,13 @@ func Plural(n int, one, many string) string {
 	return many
 }
 
-// Refuse makes a refusal of the response as a whole.
+// Refuse returns a refusal of the response as a whole.
 func Refuse(p Problem) *Refusal { return &Refusal{Problems: []Problem{p}} }
 
-// NewRefusal sorts the problems by block and names the blocks without one.
+// NewRefusal sorts the problems by block and lists the blocks without one as staged.
 //
-// A problem without a block is one of the whole response: then nothing is
-// known about the single blocks, and none is called sound. Nor is a block
-// that another is to be merged with.
+// A problem without a block concerns the whole response: then nothing is known about the individual blocks, and none is called
+// sound. Nor is a block that another one is to be merged with.
 func NewRefusal(blocks []int, problems []Problem) *Refusal {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Block - b.Block })
 	for i := range problems {
@@ -196,7 +188,7 @@ func NewRefusal(blocks []int, problems []Problem) *Refusal {
 	return r
 }
 
-// Clip cuts s to n bytes at most, between characters.
+// Clip cuts s to at most n bytes, between characters.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -207,7 +199,7 @@ func Clip(s string, n int) string {
 	return s[:n]
 }
 
-// Quote shows a line with its space visible.
+// Quote returns a line in quotes, with its white space visible.
 func Quote(s string) string {
 	if len(s) > 100 {
 		s = Clip(s, 100) + "…"
@@ -215,9 +207,8 @@ func Quote(s string) string {
 	return fmt.Sprintf("%q", strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// MaxQuoted bounds the problems of one refusal that quote the file: more would
-// not be read.
+// MaxQuoted bounds the problems of one refusal that quote the file: more would not be read.
 const MaxQuoted = 10
 
-// shownAll is how many bytes a whole refusal may have before it is told in short.
+// shownAll is the size in bytes above which the problems of a refusal are shortened.
 const shownAll = 15 << 10

@@ -21,7 +21,7 @@ const Vendor = "anthropic"
 // BaseURL is where Anthropic answers.
 const BaseURL = "https://api.anthropic.com"
 
-// version is that of the API, which every request names.
+// version is the API version, which every request names.
 const version = "2023-06-01"
 
 // Options say where to ask. The zero value asks Anthropic.
@@ -36,7 +36,7 @@ type Provider struct {
 	send http.RoundTripper
 }
 
-// New returns a provider. The error is that of a base URL which is none.
+// New returns a provider. It returns an error for an invalid base URL.
 func New(o Options) (*Provider, error) {
 	base, err := wire.BaseURL("Anthropic", cmp.Or(o.BaseURL, BaseURL))
 	if err != nil {
@@ -51,12 +51,11 @@ func New(o Options) (*Provider, error) {
 // Vendor returns "anthropic".
 func (p *Provider) Vendor() string { return Vendor }
 
-// Generate asks req.Model with key, as [llm.Provider] says. Thinking is the model's own
-// to begin; it is no part of the answer, but of its usage. req.Context is Anthropic's
-// to choose.
+// Generate asks req.Model with key, as [llm.Provider] says. The model decides whether it thinks; thinking is not part of the
+// answer, but counts in its usage. Anthropic chooses req.Context.
 //
-// When the last event came but the answer is none, Truncated or Refused for one, the
-// answer beside the error has no text but the usage that the vendor counted.
+// If the last event came but the answer is invalid, for example Truncated or Refused, the answer returned with the error has no
+// text but the usage that the vendor counted.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
 	q, err := p.ask(key, req)
 	if err != nil {
@@ -82,8 +81,8 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	return q.answer(req, answer.String())
 }
 
-// CountTokens returns the count that the API measures. Where it does not offer that
-// call, behind a gateway, the count is an estimate.
+// CountTokens returns the count that the API measures. If the API does not offer that call, behind a gateway, the count is an
+// estimate.
 func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request) (llm.Tokens, error) {
 	q, err := p.ask(key, req)
 	if err != nil {
@@ -110,11 +109,10 @@ func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request
 	return wire.Count(float64(got.InputTokens), req.Texts()...), nil
 }
 
-// maxPages bounds how often a list of models goes on.
+// maxPages bounds the pages of a model list that are read.
 const maxPages = 10
 
-// Models returns the models that the key may ask, with the context of those whose
-// description has it.
+// Models returns the models that the key may ask, with the context of those whose description states it.
 func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error) {
 	var models []llm.Model
 	query := url.Values{"limit": {"1000"}}
@@ -145,14 +143,14 @@ func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error)
 	return models, nil
 }
 
-// A question is one call: the transport of the client, which sees what came before it.
+// A question is one call: the transport of the client, which sees the events before the client does.
 type question struct {
 	call *wire.Call
 	seen seen
 }
 
-// ask prepares a call for a question. Its errors are those that need no request: of kind
-// Invalid for a question that is none, and Auth for a key that no header can hold.
+// ask prepares a call for a question. It returns the errors that need no request: of kind Invalid for an invalid question, and Auth
+// for a key that no header can hold.
 func (p *Provider) ask(key llm.Key, req llm.Request) (*question, error) {
 	q, err := p.call(key, req.Model)
 	if err != nil {
@@ -164,7 +162,7 @@ func (p *Provider) ask(key llm.Key, req llm.Request) (*question, error) {
 	return q, nil
 }
 
-// call prepares a request with a key, which must be one.
+// call prepares a request with a key, which must be sendable.
 func (p *Provider) call(key llm.Key, model string) (*question, error) {
 	q := &question{call: &wire.Call{Vendor: Vendor, Model: model, Key: key, Header: "X-Api-Key", Base: p.send, Parse: fault}}
 	if !wire.Sendable(key) {
@@ -173,8 +171,8 @@ func (p *Provider) call(key llm.Key, model string) (*question, error) {
 	return q, nil
 }
 
-// service is the client for one call. Made by itself, and not with the whole of the
-// client, it reads nothing from the environment or from files.
+// service returns the client for one call. Made alone, and not with the whole client, it reads nothing from the environment or from
+// files.
 func (q *question) service(base string) sdk.MessageService {
 	return sdk.NewMessageService(option.WithBaseURL(base), option.WithHTTPClient(&http.Client{Transport: q}), option.WithMaxRetries(0))
 }
@@ -184,13 +182,13 @@ func (q *question) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := q.call.RoundTrip(r)
 	if err == nil && strings.HasSuffix(r.URL.Path, "/messages") {
 		resp.Body = newGuard(resp.Body, q)
-		resp.ContentLength = -1 // the client is given other bytes than were sent
+		resp.ContentLength = -1 // the client receives other bytes than were sent
 	}
 	return resp, err
 }
 
-// olderModels took fewer tokens for an answer than the others, which take maxAnswer at
-// least. Source: "Models overview" of Anthropic's documentation, and its archive.
+// olderModels accept fewer tokens for an answer than the others, which accept at least maxAnswer. Source: "Models overview" of
+// Anthropic's documentation, and its archive.
 var olderModels = []struct {
 	prefix string
 	answer int64
@@ -198,11 +196,11 @@ var olderModels = []struct {
 	{"claude-3-5-", 8192}, {"claude-3-opus-", 4096}, {"claude-3-sonnet-", 4096}, {"claude-3-haiku-", 4096}, {"claude-2", 4096},
 }
 
-// maxAnswer is the bound on an answer when the question sets none, for the API wants
-// one: what Claude Opus 4 takes, the least of all models since Claude 3.7.
+// maxAnswer is the bound on an answer if the question sets none, since the API requires one. It is the limit of Claude Opus 4, the
+// lowest of all models since Claude 3.7.
 const maxAnswer = 32000
 
-// bound returns the bound of tokens for an answer to req.
+// bound returns the token bound for an answer to req.
 func bound(req llm.Request) int64 {
 	if req.MaxTokens > 0 {
 		return int64(req.MaxTokens)
@@ -215,12 +213,12 @@ func bound(req llm.Request) int64 {
 	return maxAnswer
 }
 
-// sampled are the models of Anthropic that take a temperature: those up to Claude 4.6.
-// Later ones refuse any but their own. Source: "What's new in Claude Opus 4.7".
+// sampled matches the models of Anthropic that accept a temperature: those up to Claude 4.6. Later ones refuse any but their own.
+// Source: "What's new in Claude Opus 4.7".
 var sampled = lazyregexp.New(`^claude-([123]\b|instant|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?$)`)
 
-// answer judges what was said when the last event has come. An answer without text is
-// an error: whoever asked for an edit has none.
+// answer judges the answer after the last event has come. An answer without text or calls is an error: the caller asked for an edit
+// and has none.
 func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
 	a := llm.Answer{Text: text, Model: req.Model, Calls: q.seen.blocks.calls.Whole(req)}
 	a.Usage = q.seen.usage.of(req, a.Texts()...)

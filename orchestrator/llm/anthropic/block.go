@@ -9,8 +9,8 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// A block is a part of an answer, as its beginning tells it: text, tool_use, thinking, and
-// redacted_thinking, which only Anthropic can read.
+// A block is a part of an answer, as its beginning describes it: text, tool_use, thinking, or redacted_thinking, which only
+// Anthropic can read.
 type block struct {
 	Type  string          `json:"type"`
 	ID    string          `json:"id"`
@@ -19,14 +19,14 @@ type block struct {
 	Data  string          `json:"data"`
 }
 
-// Blocks are those of an answer while it arrives.
+// blocks are the blocks of an answer while it arrives.
 type blocks struct {
 	calls wire.Calls
 	list  []*partial
 	at    map[int]*partial // by index; later ones may come before earlier ones have ended
 }
 
-// A partial is a block of them, with what came of it so far.
+// A partial is one of these blocks, with what has arrived of it so far.
 type partial struct {
 	block
 	text      strings.Builder // of text or thoughts
@@ -53,8 +53,7 @@ func (b *blocks) begin(e event) error {
 	return b.calls.Add(fmt.Sprint(e.Index), p.ID, p.Name, whole)
 }
 
-// add takes an event that goes on with a block. One of text needs no beginning: some that
-// take Anthropic's place send none.
+// add takes an event that continues a block. A text block needs no beginning: some servers that stand in for Anthropic send none.
 func (b *blocks) add(e event) error {
 	p := b.at[e.Index]
 	if p == nil && e.Delta.Type == "text_delta" {
@@ -77,8 +76,8 @@ func (b *blocks) add(e event) error {
 	return nil
 }
 
-// state returns the blocks as they are sent back, nil where there are no thoughts among
-// them: text and calls then say it all. calls are those of the answer.
+// state returns the blocks in the form in which they are sent back, or nil if there are no thoughts among them: then text and calls
+// are complete. calls are those of the answer.
 func (b *blocks) state(model string, calls []llm.ToolCall) *llm.State {
 	list, thoughts := []any{}, false
 	for _, p := range b.list {

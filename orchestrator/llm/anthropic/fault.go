@@ -17,8 +17,8 @@ type errorBody struct {
 	} `json:"error"`
 }
 
-// kinds are the types of errors. An invalid_request_error is left to the status.
-// Source: "Errors" of Anthropic's API documentation (2026).
+// kinds maps the types of errors. An invalid_request_error is left to the status. Source: "Errors" of Anthropic's API documentation
+// (2026).
 var kinds = map[string]llm.Kind{
 	"authentication_error": llm.Auth,
 	"permission_error":     llm.Auth,
@@ -31,22 +31,21 @@ var kinds = map[string]llm.Kind{
 	"overloaded_error":     llm.Overloaded,
 }
 
-// fault reads the body of an error with a status. What is no such body, a page of a
-// proxy for one, is not the vendor's: false.
+// fault reads the body of an error with a status. It returns false for anything else, such as the page of a proxy, which is not the
+// vendor's.
 func fault(status int, body []byte) (wire.Fault, bool) {
 	var e errorBody
 	if json.Unmarshal(body, &e) != nil || e.Error == nil {
 		return wire.Fault{}, false
 	}
 	f := wire.Fault{Kind: wire.KindOf(status), Text: e.Error.Message}
-	// The type says more than the status where the two could differ: in an event, after
-	// the status that promised success.
+	// The type says more than the status where the two can differ: in an event, after a status that promised success.
 	if kind, ok := kinds[e.Error.Type]; ok && (status == http.StatusOK || f.Kind == llm.Unknown) {
 		f.Kind = kind
 	} else if e.Error.Type == "invalid_request_error" && status == http.StatusOK {
 		f.Kind = llm.Invalid
 	}
-	// Two ends of money are a 400 here, and say so in words alone.
+	// Two cases of exhausted money are a 400 here, recognizable only by their text.
 	if f.Kind == llm.Invalid {
 		switch message := strings.ToLower(e.Error.Message); {
 		case strings.Contains(message, "credit balance is too low"):

@@ -12,9 +12,8 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// An event is one event of the stream, as far as it matters here. What has another form
-// there is an error to the guard, where the client would take it for nothing. Source:
-// "Streaming messages" of Anthropic's API documentation.
+// An event is one event of the stream, as far as it matters here. A field in another form is an error to the guard, where the
+// client would ignore it. Source: "Streaming messages" of Anthropic's API documentation.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -34,19 +33,19 @@ type event struct {
 	Usage *usage `json:"usage"` // of message_delta, cumulated
 }
 
-// A usage counts tokens. The counts are read as any number, for what is written there
-// may be nonsense; nil is one that is not told, and leaves what was told before.
+// A usage counts tokens. The counts are read as any number, since they may be nonsense; nil is a count that is not given, which
+// leaves the earlier one.
 type usage struct {
 	In         *float64 `json:"input_tokens"` // neither read from the cache nor written to it
 	Read       *float64 `json:"cache_read_input_tokens"`
 	Written    *float64 `json:"cache_creation_input_tokens"`
-	Out        *float64 `json:"output_tokens"` // thinking included
+	Out        *float64 `json:"output_tokens"` // including thinking
 	OutDetails struct {
 		Thinking *float64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 }
 
-// add puts what a later event told in the place of what was told before.
+// add replaces the counts that a later event gives.
 func (u *usage) add(later usage) {
 	for _, count := range []struct{ have, told **float64 }{
 		{&u.In, &later.In},
@@ -61,7 +60,7 @@ func (u *usage) add(later usage) {
 	}
 }
 
-// of returns the usage of an answer of texts to req, estimated where no count makes sense.
+// of returns the usage of an answer of texts to req. It estimates a count that makes no sense.
 func (u usage) of(req llm.Request, texts ...string) llm.Usage {
 	n := func(count *float64) float64 {
 		if count == nil {
@@ -70,7 +69,7 @@ func (u usage) of(req llm.Request, texts ...string) llm.Usage {
 		return *count
 	}
 	in := llm.Estimate(req.Texts()...)
-	// A negative part may hide in a sum that looks well.
+	// A negative part may hide in a sum that looks plausible.
 	if n(u.In) >= 0 && n(u.Read) >= 0 && n(u.Written) >= 0 {
 		in = wire.Count(n(u.In)+n(u.Read)+n(u.Written), req.Texts()...)
 	}
@@ -80,7 +79,7 @@ func (u usage) of(req llm.Request, texts ...string) llm.Usage {
 	}
 }
 
-// seen is what an answer amounts to besides its text.
+// seen holds everything in an answer besides its text.
 type seen struct {
 	usage  usage
 	blocks blocks
@@ -88,8 +87,8 @@ type seen struct {
 	stop   string // why the model stopped
 }
 
-// ending returns the kind of error that the end of the stream is, with a detail, or ""
-// for the model's own end. A reason that is not known here is not taken for that.
+// ending returns the kind of error that the end of the stream means, with a detail, or "" for the model's own end. An unknown
+// reason does not count as the model's own end.
 func (s seen) ending() (llm.Kind, string) {
 	detail := "the answer ended with " + s.stop
 	switch s.stop {
@@ -105,13 +104,13 @@ func (s seen) ending() (llm.Kind, string) {
 	return llm.Unknown, detail
 }
 
-// A guard reads the events of an answer before the client does, checks each, keeps what
-// is seen, and ends with an error where the stream ends before its last event.
+// A guard reads the events of an answer before the client does, checks each, records what it sees, and ends with an error if the
+// stream ends before its last event.
 type guard struct {
 	body   io.ReadCloser
 	events *wire.Events
 	q      *question
-	out    bytes.Buffer // the last event, as the client reads it
+	out    bytes.Buffer // the last event, in the form for the client
 	done   bool         // message_stop has come
 	err    error        // how the stream ended
 }
@@ -121,10 +120,10 @@ func newGuard(body io.ReadCloser, q *question) *guard {
 	return &guard{body: body, events: wire.NewEvents(body), q: q}
 }
 
-// Close closes the answer below.
+// Close closes the response body.
 func (g *guard) Close() error { return g.body.Close() }
 
-// Read gives the next event when the last one is read.
+// Read returns the next event once the last one has been read.
 func (g *guard) Read(p []byte) (int, error) {
 	for g.out.Len() == 0 {
 		if g.err != nil {
@@ -135,9 +134,9 @@ func (g *guard) Read(p []byte) (int, error) {
 	return g.out.Read(p)
 }
 
-// next checks one event and hands it on. It returns io.EOF after the last one.
+// next checks one event and passes it on. It returns io.EOF after the last one.
 func (g *guard) next() error {
-	if g.done { // whatever follows is no part of the answer
+	if g.done { // anything after it is not part of the answer
 		return io.EOF
 	}
 	raw, err := g.events.Next()
@@ -171,14 +170,14 @@ func (g *guard) next() error {
 	case "message_stop":
 		g.done = true
 	case "ping":
-		name = "alive" // the client drops a ping, and it is a sign of life
+		name = "alive" // the client drops a ping, which is a sign of life
 	case "error":
 		return g.interrupted(raw.Data)
 	}
 	if err != nil {
 		return err
 	}
-	// In one line, as the client reads it; a type that it does not know is one more sign.
+	// In one line, as the client reads it. An unknown type is one more sign of life.
 	var line bytes.Buffer
 	if err := json.Compact(&line, raw.Data); err != nil {
 		return err
@@ -190,21 +189,20 @@ func (g *guard) next() error {
 	return nil
 }
 
-// note keeps the counts of an event.
+// note records the counts of an event.
 func (g *guard) note(u *usage) {
 	if u != nil {
 		g.q.seen.usage.add(*u)
 	}
 }
 
-// interrupted returns the error that came as an event, after the status that promised
-// success.
+// interrupted returns the error that came as an event, after a status that promised success.
 func (g *guard) interrupted(raw []byte) error {
 	f, ok := fault(http.StatusOK, raw)
 	if !ok {
 		return g.q.call.Error(llm.Malformed, "an error without a reason: "+string(raw), nil)
 	}
-	if f.Kind == llm.Malformed { // a type that is not known here
+	if f.Kind == llm.Malformed { // an unknown type
 		f.Kind = llm.Overloaded
 	}
 	return g.q.call.Error(f.Kind, "in mid-answer: "+f.Text, nil)

@@ -14,17 +14,16 @@ import (
 
 // params returns req in Anthropic's form.
 //
-// Instructions have a breakpoint for the cache: with the tools before them they are the
-// same in many questions, and where they are shorter than Anthropic caches it costs
-// nothing. A conversation has another behind its last turn, which the next question
-// begins with, and one behind the user's turn before, which the last question wrote:
-// Anthropic looks for that no further back than 20 blocks, and a turn may have more. A
-// question alone has none there, for what is written and never read costs a quarter more.
+// Instructions have a cache breakpoint. With the tools before them they are the same in many questions, and if they are shorter
+// than Anthropic caches, it costs nothing. A conversation has another breakpoint after its last turn, since the next question
+// begins with everything up to there. It has one more after the user's previous turn, which the last question wrote: Anthropic
+// looks for that no further back than 20 blocks, and a turn may have more. A single question has none there, since data that is
+// written and never read costs a quarter more.
 func params(req llm.Request) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{Model: req.Model, MaxTokens: bound(req), Tools: tools(req)}
 	if !strings.HasPrefix(req.Model, "claude-") || sampled.MatchString(req.Model) {
 		p.Temperature = sdk.Float(req.Temperature)
-		if req.TopK > 0 { // beside a temperature TopP is refused
+		if req.TopK > 0 { // TopP is refused together with a temperature
 			p.TopK = sdk.Int(int64(req.TopK))
 		}
 	}
@@ -51,8 +50,7 @@ func params(req llm.Request) sdk.MessageNewParams {
 	return p
 }
 
-// tools returns the tools of req. Where no instructions behind them have a breakpoint for
-// the cache, the last tool has.
+// tools returns the tools of req. If no instructions with a cache breakpoint follow, the last tool has one.
 func tools(req llm.Request) (list []sdk.ToolUnionParam) {
 	for _, t := range req.Tools {
 		tool := &sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](t.Schema)}
@@ -67,7 +65,7 @@ func tools(req llm.Request) (list []sdk.ToolUnionParam) {
 	return list
 }
 
-// mark puts a breakpoint for the cache behind a block of the user's.
+// mark puts a cache breakpoint after a block of the user's.
 func mark(b *sdk.ContentBlockParamUnion) {
 	cached := sdk.NewCacheControlEphemeralParam()
 	switch {
@@ -78,8 +76,7 @@ func mark(b *sdk.ContentBlockParamUnion) {
 	}
 }
 
-// blocksOf returns what a message consists of: a text that is empty is refused there, and
-// results come first.
+// blocksOf returns the parts of a message. The API refuses an empty text there, and results come first.
 func blocksOf(model string, m llm.Message) (list []sdk.ContentBlockParamUnion) {
 	for _, r := range m.Results {
 		result := &sdk.ToolResultBlockParam{ToolUseID: wire.ID(r.ID)}

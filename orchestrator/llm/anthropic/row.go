@@ -2,7 +2,7 @@ package anthropic
 
 import "agent/orchestrator/llm"
 
-// Row returns what the product knows of Anthropic.
+// Row returns what the product knows about Anthropic.
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "Anthropic", Model: "claude-sonnet-4-6",

@@ -1,9 +1,9 @@
-// Package catalog is the table of what is known of models: how much they hold, what
-// they cost, and how they are best asked. The user's configuration comes before it, see [prices] and [windows] there.
+// Package catalog is the table of what is known about models: their context, their prices, and their best sampling. The user's
+// configuration takes precedence, see [prices] and [windows] there.
 //
-// A figure is here with the vendor's page that has it and the month for which it was told;
-// what is in doubt is left out, for an unknown price is shown as such and a wrong one breaks
-// a budget. A price that rises with the length of the question is left out too.
+// Each figure is here with the vendor's page that states it and the month for which it was stated. Doubtful figures are left out,
+// because an unknown price is shown as such but a wrong one breaks a budget. A price that rises with the length of the question is
+// left out too.
 package catalog
 
 import (
@@ -14,22 +14,22 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Currency is that of the prices here.
+// Currency is the currency of the prices here.
 const Currency = "USD"
 
-// A Model is what is known of one model.
+// A Model is what is known about one model.
 type Model struct {
 	Name    string     // VENDOR/NAME
-	Context int        // tokens of question and answer, 0 when it is not known
-	Price   *llm.Price // nil when it is not known
-	Tools   bool       // it calls tools well enough to look around with them
+	Context int        // tokens of question and answer, 0 if not known
+	Price   *llm.Price // nil if not known
+	Tools   bool       // it calls tools well enough to explore with them
 }
 
 // All returns the table, in the order of its vendors.
 func All() []Model { return slices.Clone(table) }
 
-// samplings are what the makers of models say of them, by the name without what stands
-// before its last slash: the same model is offered by many. The first that fits counts.
+// samplings are the recommendations of the models' makers, by the part of the name after its last slash: many vendors offer the
+// same model. The first match counts.
 var samplings = []struct {
 	name *lazyregexp.Regexp
 	llm.Sampling
@@ -43,7 +43,7 @@ var samplings = []struct {
 	{lazyregexp.New(`(?i)^minimax-m2`), llm.Sampling{Temperature: 1, TopP: 0.95, TopK: 40}},   // its model card
 }
 
-// Sampling returns what is known of how a model is best asked, the zero Sampling for nothing.
+// Sampling returns how a model is best sampled, or the zero Sampling if nothing is known.
 func Sampling(model string) llm.Sampling {
 	for _, s := range samplings {
 		if s.name.MatchString(model[strings.LastIndexByte(model, '/')+1:]) {
@@ -53,11 +53,10 @@ func Sampling(model string) llm.Sampling {
 	return llm.Sampling{}
 }
 
-// dated is how vendors write the version of a model behind its name.
+// dated matches the version that vendors write after the name of a model.
 var dated = lazyregexp.New(`^-(\d{8}|\d{4}-\d{2}-\d{2})$`)
 
-// Find returns what is known of a model of a vendor, by its name or by that and the date
-// of a version.
+// Find returns what is known about a vendor's model, by its name alone or with the date of a version.
 func Find(vendor, model string) (Model, bool) {
 	for _, m := range table {
 		rest, ok := strings.CutPrefix(vendor+"/"+model, m.Name)
@@ -68,17 +67,16 @@ func Find(vendor, model string) (Model, bool) {
 	return Model{}, false
 }
 
-// table is what is known. A cached price of 0 is that of the question, see llm.Price.
+// table is everything that is known. A cached price of 0 means the price of the question, see llm.Price.
 var table = []Model{
-	// ai.google.dev/gemini-api/docs/pricing and /models, 2026-05. What Google takes for cached
-	// tokens has changed several times, and is left at the price of the question. That of 2.5 Pro
-	// rises with the length of the question.
+	// ai.google.dev/gemini-api/docs/pricing and /models, 2026-05. Google's price for cached tokens has changed several times, and
+	// is left at the price of the question. The price of 2.5 Pro rises with the length of the question.
 	{"gemini/gemini-2.5-flash", 1_048_576, &llm.Price{In: 0.30, Out: 2.50}, true},
 	{"gemini/gemini-2.5-flash-lite", 1_048_576, &llm.Price{In: 0.10, Out: 0.40}, true},
 	{"gemini/gemini-2.5-pro", 1_048_576, nil, true},
 
-	// docs.anthropic.com/en/docs/about-claude/pricing and /models/overview, 2026-05; a write is
-	// one to the cache for 5 minutes. Sonnet 4 and 4.5 hold more with a beta header, not sent here.
+	// docs.anthropic.com/en/docs/about-claude/pricing and /models/overview, 2026-05; Written is the price of a write to the
+	// 5-minute cache. Sonnet 4 and 4.5 hold more with a beta header, which is not sent here.
 	{"anthropic/claude-opus-4-7", 1_000_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}, true},
 	{"anthropic/claude-opus-4-6", 1_000_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}, true},
 	{"anthropic/claude-opus-4-5", 200_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}, true},

@@ -17,7 +17,7 @@ const Vendor = "compatible"
 
 // Options say where to ask.
 type Options struct {
-	BaseURL   string            // up to what stands before /chat/completions, which is /v1 for most
+	BaseURL   string            // the part before /chat/completions, which ends in /v1 for most
 	Transport http.RoundTripper // sends the requests; nil for one with a connection per call and proxies from the environment
 }
 
@@ -27,8 +27,7 @@ type Provider struct {
 	send http.RoundTripper
 }
 
-// New returns a provider. The error is that of a base URL which is none; there is no
-// default.
+// New returns a provider. It returns an error for an invalid base URL; there is no default.
 func New(o Options) (*Provider, error) {
 	if o.BaseURL == "" {
 		return nil, errors.New("no base URL is set")
@@ -46,8 +45,8 @@ func New(o Options) (*Provider, error) {
 // Vendor returns "compatible".
 func (p *Provider) Vendor() string { return Vendor }
 
-// A question is the body of a request. Source: "Create chat completion" of OpenAI's
-// API reference, as far as vLLM, llama.cpp, LM Studio, DeepSeek and OpenRouter know it.
+// A question is the body of a request. Source: "Create chat completion" of OpenAI's API reference, as far as vLLM, llama.cpp, LM
+// Studio, DeepSeek and OpenRouter support it.
 type question struct {
 	Model       string    `json:"model"`
 	Messages    []message `json:"messages"`
@@ -62,7 +61,7 @@ type question struct {
 	Form        *form     `json:"response_format,omitempty"`
 }
 
-// A form is that of the text of an answer.
+// A form is the required form of the text of an answer.
 type form struct {
 	Type   string `json:"type"`
 	Schema struct {
@@ -73,15 +72,14 @@ type form struct {
 
 type message struct {
 	Role    string  `json:"role"`
-	Content *string `json:"content"` // null for calls alone
+	Content *string `json:"content"` // null for a message of calls only
 	Calls   []call  `json:"tool_calls,omitempty"`
-	Of      string  `json:"tool_call_id,omitempty"` // of a result
+	Of      string  `json:"tool_call_id,omitempty"` // the call that a result answers
 	thoughts
 }
 
-// thoughts are what a model that reasons between its calls is given back of that: in the
-// field in which they came. Source: "Thinking mode, tool calls" of DeepSeek's API, which
-// refuses the question without them; "Reasoning tokens" of OpenRouter's.
+// thoughts is the reasoning between its calls that a model gets back, in the field in which it came. Source: "Thinking mode, tool
+// calls" of DeepSeek's API, which refuses the question without it; "Reasoning tokens" of OpenRouter's.
 type thoughts struct {
 	Content   string `json:"reasoning_content,omitempty"` // DeepSeek, vLLM, llama.cpp
 	Reasoning string `json:"reasoning,omitempty"`         // OpenRouter, newer vLLM
@@ -106,14 +104,14 @@ type call struct {
 
 type called struct {
 	Name      string `json:"name"`
-	Arguments string `json:"arguments"` // an object: templates of models refuse other JSON
+	Arguments string `json:"arguments"` // an object: model templates refuse other JSON
 }
 
 type options struct {
 	IncludeUsage bool `json:"include_usage"` // without it most send no counts with a stream
 }
 
-// newQuestion returns req in that form.
+// newQuestion returns req as a question.
 func newQuestion(req llm.Request) question {
 	q := question{
 		Model: req.Model, Stream: true, Options: options{IncludeUsage: true}, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
@@ -135,7 +133,7 @@ func newQuestion(req llm.Request) question {
 	return q
 }
 
-// turns returns a message in that form, in which each result is one of its own.
+// turns returns m in the API's form, in which each result is a separate message.
 func turns(req llm.Request, m llm.Message) (list []message) {
 	for _, r := range m.Results {
 		said := wire.Said(r)
@@ -149,7 +147,7 @@ func turns(req llm.Request, m llm.Message) (list []message) {
 		turn.Calls = append(turn.Calls, call{c.ID, "function", called{wire.Name(c), string(wire.Arguments(c))}})
 	}
 	if s := m.State; s != nil && s.Vendor == Vendor && s.Model == req.Model {
-		_ = json.Unmarshal(s.Data, &turn.thoughts) // of another form is of another version, and left out
+		_ = json.Unmarshal(s.Data, &turn.thoughts) // data in another form is of another version, and left out
 	}
 	if turn.Content == nil && len(turn.Calls) == 0 {
 		return list
@@ -157,12 +155,11 @@ func turns(req llm.Request, m llm.Message) (list []message) {
 	return append(list, turn)
 }
 
-// Generate asks req.Model, as [llm.Provider] says; key may be the zero Key. Of several
-// choices it takes the first. Reasoning in a field of its own is no part of the answer,
-// but of its usage. req.Context is the server's to choose.
+// Generate asks req.Model, as [llm.Provider] says; key may be the zero Key. It takes the first of several choices. Reasoning in a
+// separate field is not part of the answer, but counts in its usage. The server chooses req.Context.
 //
-// When the model's end came but the answer is none, Truncated or Refused for one, the
-// answer beside the error has no text but the usage that the server counted.
+// If the model came to its end but the answer is invalid, for example Truncated or Refused, the answer returned with the error has
+// no text but the usage that the server counted.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
 	call, err := p.call(key, req.Model)
 	if err != nil {
@@ -192,8 +189,8 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	}
 }
 
-// CountTokens estimates: these servers have no call in common that counts. The error
-// is that of a question that Generate would not ask either.
+// CountTokens estimates, since these servers share no call that counts. It returns an error for a question that Generate would not
+// ask either.
 func (p *Provider) CountTokens(_ context.Context, key llm.Key, req llm.Request) (llm.Tokens, error) {
 	call, err := p.call(key, req.Model)
 	if err != nil {
@@ -205,7 +202,7 @@ func (p *Provider) CountTokens(_ context.Context, key llm.Key, req llm.Request) 
 	return llm.Estimate(req.Texts()...), nil
 }
 
-// Models returns the models of the server. vLLM and OpenRouter tell their context too.
+// Models returns the models of the server. vLLM and OpenRouter also report their context.
 func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error) {
 	call, err := p.call(key, "")
 	if err != nil {
@@ -228,7 +225,7 @@ func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error)
 	return models, nil
 }
 
-// call prepares a request with a key or without.
+// call prepares a request with or without a key.
 func (p *Provider) call(key llm.Key, model string) (*wire.Call, error) {
 	call := &wire.Call{Vendor: Vendor, Model: model, Key: key, Header: "Authorization", Prefix: "Bearer ", Base: p.send, Parse: openai.Fault}
 	if key.Secret() != "" && !wire.Sendable(key) {

@@ -2,11 +2,11 @@ package compatible
 
 import "agent/orchestrator/llm"
 
-// Row returns what the product knows of servers of the Chat Completions API.
+// Row returns what the product knows about servers of the Chat Completions API.
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "Chat Completions",
-		Tools: llm.EmulatedTools, // which of them have calls is known to their servers alone
+		Tools: llm.EmulatedTools, // only their servers know which of them support calls
 		Setup: "set COMPATIBLE_BASE_URL and name a model with --model compatible/NAME",
 		Settings: []llm.Setting{
 			{

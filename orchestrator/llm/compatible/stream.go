@@ -22,7 +22,7 @@ type chunk struct {
 			Content string     `json:"content"`
 			Refusal string     `json:"refusal"`
 			Calls   []fragment `json:"tool_calls"`
-			// Reasoning is no part of the answer: that there was an event is the sign of life.
+			// Reasoning is not part of the answer; the event itself is the sign of life.
 			Thought   string `json:"reasoning_content"`
 			Reasoning string `json:"reasoning"`
 		} `json:"delta"`
@@ -32,32 +32,31 @@ type chunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// A usage counts tokens, in the last events of a stream. The counts are read as any
-// number, for what is written there may be nonsense.
+// A usage counts tokens, in the last events of a stream. The counts are read as any number, since they may be nonsense.
 type usage struct {
-	Prompt        float64 `json:"prompt_tokens"` // cached ones included
+	Prompt        float64 `json:"prompt_tokens"` // including cached ones
 	PromptDetails struct {
 		Cached float64 `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 	Hit               float64 `json:"prompt_cache_hit_tokens"` // DeepSeek's name for them
-	Completion        float64 `json:"completion_tokens"`       // reasoning included
+	Completion        float64 `json:"completion_tokens"`       // including reasoning
 	CompletionDetails struct {
 		Reasoning float64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 }
 
-// A fragment is the next part of a call. Most servers count the calls by index; some send
-// each call whole without one, or all with the index 0.
+// A fragment is the next part of a call. Most servers count the calls by index; some send each call whole without one, or all with
+// the index 0.
 type fragment struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
 	Function struct {
 		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"` // a text of JSON; from some servers the JSON itself
+		Arguments json.RawMessage `json:"arguments"` // a string of JSON; from some servers the JSON itself
 	} `json:"function"`
 }
 
-// arguments returns what the fragment has of them.
+// arguments returns the part of the arguments in the fragment.
 func (f fragment) arguments() string {
 	var text string
 	if raw := f.Function.Arguments; json.Unmarshal(raw, &text) != nil {
@@ -66,23 +65,22 @@ func (f fragment) arguments() string {
 	return text // "" for null
 }
 
-// A stream is an answer while it arrives, and what was seen of it besides its text.
+// A stream is an answer while it arrives, with everything seen of it besides its text.
 type stream struct {
 	call    *wire.Call
 	events  *wire.Events
 	text    strings.Builder
 	calls   wire.Calls
-	under   map[int]begun // the call under each index
+	under   map[int]begun // the latest call with each index
 	last    int           // index of the last fragment
 	thought [2]strings.Builder
-	refused strings.Builder // what the model said in place of an answer
+	refused strings.Builder // the model's refusal in place of an answer
 	usage   usage
 	model   string // that answered
 	finish  string // why the model stopped, "" before it did
 }
 
-// next returns the text of one event, "" for one that is a sign of life alone, and
-// io.EOF at the end of the stream.
+// next returns the text of one event, "" for one that is only a sign of life, and io.EOF at the end of the stream.
 func (s *stream) next() (string, error) {
 	raw, err := s.events.Next()
 	switch {
@@ -110,8 +108,7 @@ func (s *stream) next() (string, error) {
 	return piece, err
 }
 
-// note keeps what c says besides text, and returns the text of the first choice, and what
-// it has of calls as one text.
+// note records everything in c besides text. It returns the text of the first choice, and its parts of calls as one text.
 func (s *stream) note(c chunk) (piece, calls string, err error) {
 	if c.Usage != nil {
 		s.usage = *c.Usage
@@ -140,11 +137,11 @@ func (s *stream) note(c chunk) (piece, calls string, err error) {
 	return "", "", nil
 }
 
-// A begun call is one that has an index, and the mark that tells it from others.
+// begun is a call that has an index, with the mark that distinguishes it from others.
 type begun struct{ mark, id string }
 
-// mark returns what tells the call of f from the others. Under an index that is in use
-// another ID and a name begin another call.
+// mark returns the mark that distinguishes the call of f from others. With an index that is in use, another ID and a name begin
+// another call.
 func (s *stream) mark(f fragment) string {
 	if f.Index != nil {
 		s.last = *f.Index
@@ -161,8 +158,8 @@ func (s *stream) mark(f fragment) string {
 	return now.mark
 }
 
-// interrupted returns the error that came as an event, after the status that promised
-// success. Without a code it is the server's own trouble.
+// interrupted returns the error that came as an event, after a status that promised success. Without a code it counts as an
+// internal fault of the server.
 func (s *stream) interrupted(raw []byte) error {
 	f, ok := openai.Fault(http.StatusInternalServerError, raw)
 	if !ok { // llama.cpp has the error itself there
@@ -174,8 +171,8 @@ func (s *stream) interrupted(raw []byte) error {
 	return s.call.Error(f.Kind, "in mid-answer: "+f.Text, nil)
 }
 
-// answer judges what was said when the stream has ended. An answer without text is an
-// error: whoever asked for an edit has none.
+// answer judges the answer after the stream has ended. An answer without text or calls is an error: the caller asked for an edit
+// and has none.
 func (s *stream) answer(req llm.Request) (llm.Answer, error) {
 	a := llm.Answer{Text: s.text.String(), Model: req.Model}
 	a.Calls = s.calls.Whole(req)
@@ -201,15 +198,14 @@ func (s *stream) answer(req llm.Request) (llm.Answer, error) {
 	return a, nil
 }
 
-// ending returns the kind of error that the end is, with a detail, or "" for the
-// model's own end, with calls or without. A reason that is not known here is not taken
-// for that.
+// ending returns the kind of error that the end means, with a detail, or "" for the model's own end, with or without calls. An
+// unknown reason does not count as the model's own end.
 func (s *stream) ending(calls, tools bool) (llm.Kind, string) {
 	detail := "the answer ended with " + s.finish
 	switch s.finish {
 	case "":
 		return llm.Network, "the stream ended without a reason to finish"
-	// eos: Together. Of calls not all servers say tool_calls.
+	// eos: Together. Not all servers say tool_calls for calls.
 	case "stop", "eos", "tool_calls", "function_call":
 		switch {
 		case calls && tools:

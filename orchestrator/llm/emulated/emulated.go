@@ -1,10 +1,9 @@
-// Package emulated asks models with tools that have no calls of their own: the tools are
-// written into the instructions, and a call is strict JSON in a fence of the answer.
+// Package emulated gives tools to models that have no calls of their own: it writes the tools into the instructions, and a call is
+// strict JSON in a fence of the answer.
 //
-// It stands between a chain and any vendor's provider, and keeps the same contract: the
-// caller sees calls and text, never the form. Whatever stands in a fence is a call; one
-// that cannot be read has the whole of the fence as its arguments, so that the
-// conversation answers it. It refuses to guess at calls outside of fences.
+// It stands between a chain and any vendor's provider, and keeps the same contract: the caller sees calls and text, never the form.
+// Everything in such a fence is a call. If it cannot be read, the call has the whole content of the fence as its arguments, so that
+// the conversation responds to it. The package refuses to guess at calls outside of fences.
 package emulated
 
 import (
@@ -17,10 +16,10 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// A Provider asks another one. It is an [llm.Provider].
+// A Provider asks another provider. It is an [llm.Provider].
 type Provider struct{ llm.Provider }
 
-// New returns a provider that asks p, and p itself for questions without tools.
+// New returns a provider that asks p, directly for questions without tools.
 func New(p llm.Provider) Provider { return Provider{p} }
 
 // Generate asks as [llm.Provider] says.
@@ -75,8 +74,8 @@ next message by its result. Never write a result yourself. When no call is neede
 without such a block.
 `
 
-// written returns req with the tools, calls and results in its texts. What says how to
-// answer this time stands at the end, so that all before it stays as it was.
+// written returns req with the tools, calls and results in its texts. The instruction for this particular answer is at the end, so
+// that everything before it stays the same.
 func written(req llm.Request) llm.Request {
 	if len(req.Tools) == 0 {
 		return req
@@ -106,7 +105,7 @@ func written(req llm.Request) llm.Request {
 	return plain
 }
 
-// turn returns a message as one text. names are those of calls, by ID.
+// turn returns a message as one text. names maps the IDs of calls to their names.
 func turn(m llm.Message, names map[string]string) string {
 	var parts []string
 	for _, r := range m.Results {
@@ -145,7 +144,7 @@ type call struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// arguments returns those of a call. Some models write the object as a text.
+// arguments returns the arguments of a call. Some models write the object as a string.
 func (c call) arguments() string {
 	var inner string
 	if json.Unmarshal(c.Arguments, &inner) == nil && strings.HasPrefix(strings.TrimSpace(inner), "{") {

@@ -14,16 +14,16 @@ import (
 // openings begin a call, alone on their line.
 var openings = []string{"```tool", "```tool_call"}
 
-// A reader takes an answer while it arrives, and hands on what stands outside of calls.
+// A reader receives an answer while it arrives, and passes on the text outside of calls.
 type reader struct {
 	yield func(string) error
-	wrong error // what no call can be made of
+	wrong error // why a call is impossible
 
-	line   strings.Builder // of the last line, what is not decided
-	within bool            // the last line is one of text, of which a part was handed on
+	line   strings.Builder // the undecided part of the last line
+	within bool            // the last line is text, and part of it was passed on
 	call   *strings.Builder
-	held   string // space behind the text, which is dropped before a call and at the end
-	apart  string // what stands between that text and the text behind a call, "" for no call
+	held   string // space after the text, which is dropped before a call and at the end
+	apart  string // the separator between that text and the text after a call, "" for no call
 	text   strings.Builder
 	calls  wire.Calls
 }
@@ -54,7 +54,7 @@ func (r *reader) read(piece string) error {
 	return nil
 }
 
-// decide hands on the last line, or what there is of it, unless it may be part of a call.
+// decide passes on the last line, or what there is of it, unless it may be part of a call.
 func (r *reader) decide(whole bool) error {
 	if !whole && (r.call != nil || !r.within && mayOpen(r.line.String())) {
 		return nil
@@ -82,7 +82,7 @@ func (r *reader) decide(whole bool) error {
 	return r.say(line)
 }
 
-// opens says whether a line, without space around it, begins a call.
+// opens reports whether a line, without space around it, begins a call.
 func opens(line string) bool {
 	for _, o := range openings {
 		if line == o {
@@ -92,7 +92,7 @@ func opens(line string) bool {
 	return false
 }
 
-// mayOpen says whether a line that begins so may be one that begins a call.
+// mayOpen reports whether a line with this beginning may turn out to begin a call.
 func mayOpen(line string) bool {
 	line = strings.TrimSpace(line)
 	for _, o := range openings {
@@ -103,7 +103,7 @@ func mayOpen(line string) bool {
 	return false
 }
 
-// say hands on text, but for the space at its end.
+// say passes on text, except for the space at its end.
 func (r *reader) say(text string) error {
 	text = r.held + text
 	if r.text.Len() == 0 || r.apart != "" {
@@ -119,8 +119,8 @@ func (r *reader) say(text string) error {
 	return r.yield(said)
 }
 
-// close reads the fence that has ended: one object, or several from a model that puts all
-// calls in one. From where it cannot be read it is one call more, without a name.
+// close reads the fence that has ended: one object, or several from a model that puts all calls in one. The rest from the point
+// where it cannot be read becomes one more call, without a name.
 func (r *reader) close() error {
 	text := r.call.String()
 	r.call = nil
@@ -141,13 +141,13 @@ func (r *reader) close() error {
 	}
 }
 
-// add takes a call in, and keeps what is wrong with it.
+// add adds a call, and records what is wrong with it.
 func (r *reader) add(name, arguments string) error {
 	r.wrong = r.calls.Add(fmt.Sprint(r.calls.Len()), "", name, arguments)
 	return r.wrong
 }
 
-// end takes the end of the answer, which also ends a fence and a line.
+// end handles the end of the answer, which also ends a fence and a line.
 func (r *reader) end() error {
 	if r.line.Len() > 0 {
 		if err := r.decide(true); err != nil {

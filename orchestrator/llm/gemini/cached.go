@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// leastCached is the least part of a conversation that is worth a cached content, in tokens: making one costs as much as
-	// asking with that part once, and keeping it costs by the hour. The API's own least is lower, 1,024 to 4,096 by model.
+	// leastCached is the least part of a conversation that is worth a cached content, in tokens: making one costs as much as asking
+	// with that part once, and keeping it costs by the hour. The API's own minimum is lower, 1,024 to 4,096 depending on the model.
 	leastCached = 16 << 10
-	// cachedFor is how long the API keeps one; after cachedFresh another is made, lest it end within a question.
+	// cachedFor is how long the API keeps one; after cachedFresh another is made, so that none expires during a question.
 	cachedFor, cachedFresh = time.Hour, 54 * time.Minute
-	// maxKeeping bounds what is held at a time. The oldest goes first.
+	// maxKeeping bounds the holdings at a time. The oldest is dropped first.
 	maxKeeping = 8
 )
 
@@ -29,12 +29,12 @@ const (
 type holding struct {
 	key   llm.Key
 	model string
-	name  string   // "" for one that it would not keep
-	upTo  int      // so many messages
-	sum   [32]byte // of what it begins with
+	name  string   // "" if the API would not keep it
+	upTo  int      // the number of messages
+	sum   [32]byte // of the beginning
 	size  int      // in tokens, as estimated
 	made  time.Time
-	over  bool // not to be used any more: the API said that it has lost it, or does not take it
+	over  bool // no longer used: the API said that it has lost it, or does not accept it
 }
 
 // holdings are what the API keeps for a provider.
@@ -43,11 +43,10 @@ type holdings struct {
 	list []*holding
 }
 
-// cachedName is how the API calls a cached content. It becomes part of a path.
+// cachedName matches the API's name of a cached content, which becomes part of a path.
 var cachedName = lazyregexp.New(`^cachedContents/[A-Za-z0-9_-]{1,128}$`)
 
-// A keeping is what the API is asked to keep: the beginning of a question.
-// Source: CachedContent of generativelanguage v1beta.
+// A keeping is what the API is asked to keep: the beginning of a question. Source: CachedContent of generativelanguage v1beta.
 type keeping struct {
 	Model    string    `json:"model"`
 	System   *content  `json:"systemInstruction,omitempty"`
@@ -56,16 +55,16 @@ type keeping struct {
 	TTL      string    `json:"ttl"`
 }
 
-// beginning encodes the first n messages of a question with all that stands before them.
+// beginning encodes the first n messages of a question with everything before them.
 func (b body) beginning(model string, n int) []byte {
 	text, err := json.Marshal(keeping{"models/" + model, b.System, b.Contents[:n], b.Tools, "3600s"}) // cachedFor
 	if err != nil {
-		return nil // what was encoded before can be
+		return nil // cannot happen: the same data was encoded before
 	}
 	return text
 }
 
-// after is the question without what h holds.
+// after returns the question without the part that h holds.
 func (b body) after(h *holding) body {
 	if h != nil {
 		b.Cached, b.System, b.Tools, b.Contents = h.name, nil, nil, b.Contents[h.upTo:]
@@ -73,12 +72,12 @@ func (b body) after(h *holding) body {
 	return b
 }
 
-// hold returns what the API keeps of the beginning of a question, nil for nothing, and whether that was made now. A conversation that
-// has gone on for a round is worth it where it is long; when what came since is as long, more of it is kept. Where the API does
-// not keep it, the question is asked whole: an error of a cache is none of the question.
+// hold returns what the API keeps of the beginning of a question, nil for nothing, and whether that was made just now. After one
+// round a long conversation is worth it; when the messages since are as long again, more of it is kept. If the API does not keep
+// it, the question is asked whole: a cache error is not an error of the question.
 func (p *Provider) hold(ctx context.Context, key llm.Key, req llm.Request, b body) (h *holding, made bool) {
 	last := len(b.Contents) - 1
-	// Beside a cached content neither tools nor a choice among them may be told.
+	// A question with a cached content may carry neither tools nor a choice among them.
 	if last < 2 || len(req.Tools) == 0 || req.Choice != "" {
 		return nil, false
 	}
@@ -107,7 +106,7 @@ func (p *Provider) hold(ctx context.Context, key llm.Key, req llm.Request, b bod
 	return next.usable(), next.name != ""
 }
 
-// usable is h where the API keeps it, else nil.
+// usable returns h if the API keeps it, else nil.
 func (h *holding) usable() *holding {
 	if h == nil || h.name == "" {
 		return nil
@@ -115,7 +114,7 @@ func (h *holding) usable() *holding {
 	return h
 }
 
-// find returns the longest beginning of a question that is held for a key, nil for none.
+// find returns the longest beginning of a question that is held for a key, or nil if there is none.
 func (s *holdings) find(key llm.Key, model string, b body, now time.Time) (best *holding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +129,7 @@ func (s *holdings) find(key llm.Key, model string, b body, now time.Time) (best 
 	return best
 }
 
-// put holds next in the place of another, and returns what is to be dropped.
+// put holds next in place of another holding, and returns the ones to drop.
 func (s *holdings) put(next, before *holding) (drop []*holding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,14 +143,14 @@ func (s *holdings) put(next, before *holding) (drop []*holding) {
 	return drop
 }
 
-// end has h used no more. It is dropped with the others: that a question with it was refused does not say that it is gone.
+// end takes h out of use. It is dropped with the others later: a refused question with it does not prove that it is gone.
 func (s *holdings) end(h *holding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.over = true
 }
 
-// drop has the API keep h no longer. What it has lost already is gone as well.
+// drop makes the API stop keeping h. It is not an error if the API has already lost h.
 func (p *Provider) drop(ctx context.Context, h *holding) error {
 	if h.name == "" {
 		return nil
@@ -168,13 +167,13 @@ func (p *Provider) drop(ctx context.Context, h *holding) error {
 	return nil
 }
 
-// lost reports whether a call was refused because of a cached content that is not there, or not for this.
-// The API says 403 of one that has ended.
+// lost reports whether a call was refused because of a cached content that does not exist or does not apply. The API returns 403
+// for one that has expired.
 func lost(call *wire.Call) bool {
 	return slices.Contains([]int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound}, call.Status())
 }
 
-// Release has the API keep nothing of the provider's conversations any more. It is an [llm.Releaser].
+// Release makes the API drop everything that it keeps of the provider's conversations. It implements [llm.Releaser].
 func (p *Provider) Release(ctx context.Context) error {
 	p.held.mu.Lock()
 	list := p.held.list

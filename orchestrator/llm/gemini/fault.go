@@ -11,8 +11,8 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// An errorBody is how Google's APIs explain an error. Source: google.rpc.Status
-// and google/rpc/error_details.proto, in their JSON form.
+// An errorBody is how Google's APIs explain an error. Source: google.rpc.Status and google/rpc/error_details.proto, in their JSON
+// form.
 type errorBody struct {
 	Error *struct {
 		Code    int      `json:"code"`
@@ -21,8 +21,7 @@ type errorBody struct {
 	} `json:"error"`
 }
 
-// A detail is one of ErrorInfo, RetryInfo and QuotaFailure, told apart by the
-// fields that are set.
+// A detail is one of ErrorInfo, RetryInfo and QuotaFailure, distinguished by the fields that are set.
 type detail struct {
 	Reason     string `json:"reason"`     // ErrorInfo: "API_KEY_INVALID"
 	RetryDelay string `json:"retryDelay"` // RetryInfo: "13.5s"
@@ -32,9 +31,8 @@ type detail struct {
 	} `json:"violations"` // QuotaFailure
 }
 
-// fault reads the body of an error with a status, or with its own code when it
-// has one. A call that asks for a stream has the body in an array of one. What
-// is no such body, a page of a proxy for one, is not the vendor's: false.
+// fault reads the body of an error with a status, or with the body's own code if it has one. A call that asks for a stream has the
+// body in an array of one. fault returns false for anything else, such as the page of a proxy, which is not the vendor's.
 func fault(status int, body []byte) (wire.Fault, bool) {
 	var list []errorBody
 	body = bytes.TrimSpace(body)
@@ -49,10 +47,10 @@ func fault(status int, body []byte) (wire.Fault, bool) {
 		status = e.Code
 	}
 	f := wire.Fault{Kind: wire.KindOf(status), Text: e.Message}
-	// The details say more than the message, when a gateway has kept them.
+	// The details say more than the message, if a gateway has kept them.
 	perDay, others := false, false
 	for _, d := range e.Details {
-		// A delay that is none counts as not given.
+		// An invalid delay counts as not given.
 		if wait, err := time.ParseDuration(d.RetryDelay); err == nil {
 			f.After = max(f.After, wire.Wait(wait.Seconds()))
 		}
@@ -64,20 +62,20 @@ func fault(status int, body []byte) (wire.Fault, bool) {
 			perDay, others = perDay || day, others || !day
 		}
 	}
-	// Every 429 of Google speaks of a quota in its message. One per minute is
-	// but a rate: the key is good again before its quarantine ends.
+	// Every 429 of Google mentions a quota in its message. A quota per minute is only a rate: the key works again before its
+	// quarantine ends.
 	if status == http.StatusTooManyRequests && (perDay || !others && strings.Contains(strings.ToLower(e.Message), "quota")) {
 		f.Kind = llm.Quota
 	}
-	// A wrong key is a 400 here, and a 403 only when it lacks a permission.
+	// Here a wrong key is a 400; a 403 only means that it lacks a permission.
 	if status == http.StatusBadRequest && strings.Contains(e.Message, "API key not valid") {
 		f.Kind = llm.Auth
 	}
 	return f, true
 }
 
-// interrupted returns the error that came as an event of a stream, after the
-// status that promised success. Without a code it is the vendor's own trouble.
+// interrupted returns the error that came as an event of a stream, after a status that promised success. Without a code it counts
+// as an internal fault of the vendor.
 func (q *question) interrupted(raw []byte) error {
 	f, ok := fault(http.StatusInternalServerError, raw)
 	if !ok {

@@ -43,8 +43,8 @@ type Provider struct {
 	held holdings
 }
 
-// New returns a provider. The error is that of a base URL which is none, or
-// which holds a password or a query: neither belongs into a URL.
+// New returns a provider. It returns an error for an invalid base URL, or one that holds a password or a query: neither belongs in
+// a URL.
 func New(o Options) (*Provider, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = BaseURL
@@ -65,13 +65,11 @@ func New(o Options) (*Provider, error) {
 // Vendor returns "gemini".
 func (p *Provider) Vendor() string { return Vendor }
 
-// Generate asks req.Model with key, as [llm.Provider] says. Of several
-// candidates it takes the first, and of its parts the text; thoughts are not
-// part of the answer, but of its usage. req.Context is Google's to choose.
+// Generate asks req.Model with key, as [llm.Provider] says. It takes the first of several candidates, and the text of its parts.
+// Thoughts are not part of the answer, but count in its usage. Google chooses req.Context.
 //
-// When the stream came to its end but the answer is none, Truncated or Refused
-// for one, the answer beside the error has no text but the usage that the
-// vendor counted: those tokens are spent.
+// If the stream came to its end but the answer is invalid, for example Truncated or Refused, the answer returned with the error has
+// no text but the usage that the vendor counted: those tokens are spent.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
 	if len(req.Tools)+len(req.Schema)+req.Pictures() > 0 {
 		return p.converse(ctx, key, req, yield)
@@ -80,7 +78,7 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	if err != nil {
 		return llm.Answer{}, err
 	}
-	// The library offers no way to give a stream up: closing its body does.
+	// The library offers no way to abandon a stream: closing its body does that.
 	defer q.call.Close()
 	history, last := contents(req)
 	chat := q.model.StartChat()
@@ -95,7 +93,7 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 		if err != nil {
 			return llm.Answer{}, q.call.Err(ctx, err)
 		}
-		// Empty for thoughts, or nothing but counts: a sign of life.
+		// Empty for thoughts, or for counts only: a sign of life.
 		piece := text(event)
 		answer.WriteString(piece)
 		if err := yield(piece); err != nil {
@@ -104,8 +102,8 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	}
 }
 
-// CountTokens returns the count that the API measures. Where it does not offer
-// that call, for a model or behind a gateway, the count is an estimate.
+// CountTokens returns the count that the API measures. If the API does not offer that call, for a model or behind a gateway, the
+// count is an estimate.
 func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request) (llm.Tokens, error) {
 	if len(req.Tools)+len(req.Schema)+req.Pictures() > 0 {
 		return p.count(ctx, key, req)
@@ -131,11 +129,11 @@ func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request
 	return wire.Count(float64(got.TotalTokens), req.Texts()...), nil
 }
 
-// maxPages bounds how often a list of models goes on.
+// maxPages bounds the pages of a model list that are read.
 const maxPages = 10
 
-// Models returns the models that the key may ask for text, with what question and answer
-// they take. Source: models.list of generativelanguage v1beta.
+// Models returns the models that the key may ask for text, with the tokens they accept in a question. Source: models.list of
+// generativelanguage v1beta.
 func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error) {
 	var models []llm.Model
 	query := url.Values{"pageSize": {"1000"}}
@@ -168,23 +166,21 @@ func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error)
 	return models, nil
 }
 
-// call is a request with a key.
+// call returns a request with a key.
 func (p *Provider) call(key llm.Key, model string) *wire.Call {
 	return &wire.Call{Vendor: Vendor, Model: model, Key: key, Header: "X-Goog-Api-Key", Base: p.send, Parse: fault}
 }
 
-// A question is one call: the wire's side of it, the library's, and what the
-// first has seen that the second does not know. It is the http.RoundTripper of
-// the library's client.
+// A question is one call: the wire's side of it, the library's side, and what the former has seen that the latter does not know. It
+// is the http.RoundTripper of the library's client.
 type question struct {
 	call  *wire.Call
-	model *genai.GenerativeModel // nil where the library is not used
+	model *genai.GenerativeModel // nil if the library is not used
 	seen  seen
 }
 
-// ask prepares a call. Its errors are those that need no request: of kind
-// Invalid for a question that is none, and Auth for a key that no header can
-// hold.
+// ask prepares a call. It returns the errors that need no request: of kind Invalid for an invalid question, and Auth for a key that
+// no header can hold.
 func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*question, error) {
 	q, err := p.prepare(key, req)
 	if err != nil {
@@ -212,7 +208,7 @@ func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*ques
 	return q, nil
 }
 
-// prepare is ask without the library.
+// prepare is like ask, without the library.
 func (p *Provider) prepare(key llm.Key, req llm.Request) (*question, error) {
 	q := &question{call: p.call(key, req.Model)}
 	if err := wire.Check(req); err != nil {
@@ -224,16 +220,15 @@ func (p *Provider) prepare(key llm.Key, req llm.Request) (*question, error) {
 	return q, nil
 }
 
-// errUnused answers what is asked of a connection that is there for nothing.
+// errUnused is the answer to every use of a connection that is not used.
 var errUnused = errors.New("the connection for cached contents is not used")
 
 // newClient returns the library's client for one call, whose requests go to rt.
 //
-// The library also opens a gRPC connection, for cached contents, at once and
-// to the same address, and never closes it, not in its own Close either. Here
-// its dialler refuses, so that nothing is sent; an interceptor, which is given
-// the connection by the one call made for it, hands it out to be closed. The
-// library's options take this beside a client for HTTP only unchecked.
+// The library also opens a gRPC connection for cached contents, immediately and to the same address, and never closes it, not even
+// in its own Close. Here its dialler refuses, so nothing is sent. An interceptor receives the connection through the one call made
+// for it, and hands it out to be closed. The library's options accept this together with an HTTP client only if they are not
+// validated.
 func newClient(ctx context.Context, base string, rt http.RoundTripper) (*genai.Client, error) {
 	var unused *grpc.ClientConn
 	keep := func(_ context.Context, _ string, _, _ any, cc *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
@@ -260,19 +255,18 @@ func newClient(ctx context.Context, base string, rt http.RoundTripper) (*genai.C
 	return client, unused.Close()
 }
 
-// RoundTrip sends a request of the library and puts the stream's reader below
-// the library's own.
+// RoundTrip sends a request of the library and puts the stream's reader below the library's own.
 func (q *question) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := q.call.RoundTrip(r)
 	if err == nil && strings.HasSuffix(r.URL.Path, ":streamGenerateContent") {
 		resp.Body = newStream(resp.Body, q)
-		resp.ContentLength = -1 // the library is given other bytes than were sent
+		resp.ContentLength = -1 // the library receives other bytes than were sent
 	}
 	return resp, err
 }
 
-// answer judges what was said when the stream has come to its end. An answer
-// without text is an error: whoever asked for an edit has none.
+// answer judges the answer after the stream has come to its end. An answer without text or calls is an error: the caller asked for
+// an edit and has none.
 func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
 	a := llm.Answer{Text: text, Model: req.Model, Calls: q.seen.parts.calls.Whole(req)}
 	a.Usage = q.seen.usage.of(req, a.Texts()...)
@@ -297,11 +291,11 @@ func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
 	return a, q.call.Error(kind, detail, nil)
 }
 
-// roles are what those who speak are called.
+// roles maps roles to the API's names.
 var roles = map[llm.Role]string{llm.User: "user", llm.Assistant: "model"}
 
-// contents returns the turns of req in the library's form: all but the last as
-// the history of a chat, and the last as what is said next.
+// contents returns the turns of req in the library's form: all but the last as the history of a chat, and the last as the next
+// message.
 func contents(req llm.Request) (history []*genai.Content, last genai.Text) {
 	end := len(req.Messages) - 1
 	for _, m := range req.Messages[:end] {
@@ -310,8 +304,7 @@ func contents(req llm.Request) (history []*genai.Content, last genai.Text) {
 	return history, genai.Text(req.Messages[end].Text)
 }
 
-// text returns the text of an event as stream wrote it: at most one candidate,
-// with one part.
+// text returns the text of an event as stream wrote it: at most one candidate, with one part.
 func text(event *genai.GenerateContentResponse) string {
 	var b strings.Builder
 	for _, c := range event.Candidates {

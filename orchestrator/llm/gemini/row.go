@@ -2,7 +2,7 @@ package gemini
 
 import "agent/orchestrator/llm"
 
-// Row returns what the product knows of Gemini.
+// Row returns what the product knows about Gemini.
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "Gemini", Model: "gemini-2.5-flash",

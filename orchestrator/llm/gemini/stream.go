@@ -13,9 +13,8 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// An event is one element of the stream, as far as it matters here: the fields
-// that are read, of the hundred there are, so that what is added to the others
-// changes nothing. Source: GenerateContentResponse of generativelanguage v1beta.
+// An event is one element of the stream, as far as it matters here. It has only the fields that are read, of about a hundred, so
+// that additions to the others change nothing. Source: GenerateContentResponse of generativelanguage v1beta.
 type event struct {
 	Candidates []struct {
 		Index   int `json:"index"`
@@ -33,40 +32,37 @@ type event struct {
 	Error         json.RawMessage `json:"error"`
 }
 
-// A usage counts tokens, cumulated over the stream. The counts are read as
-// any number, for what is written there may be nonsense.
+// A usage counts tokens, cumulated over the stream. The counts are read as any number, since they may be nonsense.
 type usage struct {
-	Prompt     float64 `json:"promptTokenCount"`        // cached ones included
-	Candidates float64 `json:"candidatesTokenCount"`    // thoughts not included
+	Prompt     float64 `json:"promptTokenCount"`        // including cached ones
+	Candidates float64 `json:"candidatesTokenCount"`    // without thoughts
 	Thoughts   float64 `json:"thoughtsTokenCount"`      // reasoning that is billed as answer
 	Cached     float64 `json:"cachedContentTokenCount"` // of Prompt
 }
 
-// of returns the usage of an answer of texts to req, estimated where no count
-// makes sense.
+// of returns the usage of an answer of texts to req. It estimates a count that makes no sense.
 func (u usage) of(req llm.Request, texts ...string) llm.Usage {
 	in := wire.Count(u.Prompt, req.Texts()...)
 	out := llm.Estimate(texts...)
-	// A negative part may hide in a sum that looks well.
+	// A negative part may hide in a sum that looks plausible.
 	if u.Candidates >= 0 && u.Thoughts >= 0 {
 		out = wire.Count(u.Candidates+u.Thoughts, texts...)
 	}
 	return llm.Usage{In: in, Out: out, Cached: wire.Part(u.Cached, in), Reason: wire.Part(u.Thoughts, out)}
 }
 
-// seen is what an answer amounts to besides its text, as of the last event.
+// seen holds everything in an answer besides its text, as of the last event.
 type seen struct {
 	usage   usage
 	model   string      // the version that answered
 	finish  reason      // why the model stopped
-	because string      // what the vendor adds to it
+	because string      // the vendor's explanation of it
 	blocked blockReason // why the question was refused
 	parts   parts
 }
 
-// ending returns the kind of error that the end of the stream is, with a
-// detail, or "" for the model's own end. A reason that is not in the list, one
-// that Google will add, is not taken for that.
+// ending returns the kind of error that the end of the stream means, with a detail, or "" for the model's own end. A reason that is
+// not in the list, such as one that Google adds later, does not count as the model's own end.
 func (s seen) ending() (llm.Kind, string) {
 	switch {
 	case s.blocked != "":
@@ -91,15 +87,14 @@ func (s seen) ending() (llm.Kind, string) {
 // A reason is an enumerated value by its name, "" for none.
 type reason string
 
-// reasons are the names of the numbers of Candidate.FinishReason (v1beta), in
-// which enumerations come when enum-encoding=int is asked, as the library asks.
+// reasons are the names of the numbers of Candidate.FinishReason (v1beta). Enumerations come as numbers if enum-encoding=int is
+// requested, as the library does.
 var reasons = []reason{
 	"", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
 	"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL",
 }
 
-// UnmarshalJSON reads a name or a number. A number without a name stays one:
-// it is not the model's own end.
+// UnmarshalJSON reads a name or a number. A number without a name stays a number: it is not the model's own end.
 func (r *reason) UnmarshalJSON(text []byte) (err error) {
 	*r, err = enumerated(text, reasons)
 	return err
@@ -112,16 +107,15 @@ type blockReason string
 // (v1beta), which are not those of a candidate's end.
 var blockReasons = []blockReason{"", "SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY"}
 
-// UnmarshalJSON reads a name or a number, as a reason's.
+// UnmarshalJSON reads a name or a number, like that of reason.
 func (r *blockReason) UnmarshalJSON(text []byte) (err error) {
 	*r, err = enumerated(text, blockReasons)
 	return err
 }
 
-// enumerated reads a value of an enumeration whose names stand in the order of
-// their numbers.
+// enumerated reads a value of an enumeration whose names are in the order of their numbers.
 func enumerated[T ~string](text []byte, names []T) (T, error) {
-	// The real service sends numbers when asked for them; gateways send names.
+	// The real service sends numbers if asked for them; gateways send names.
 	var name string
 	if json.Unmarshal(text, &name) == nil { // null too, as ""
 		if strings.HasSuffix(name, "_UNSPECIFIED") {
@@ -139,14 +133,13 @@ func enumerated[T ~string](text []byte, names []T) (T, error) {
 	return T(fmt.Sprint("reason ", n)), nil
 }
 
-// A stream reads the events of an answer, keeps what the library would lose,
-// and gives the library the text alone, in events that it knows. It holds one
-// event at a time; wire bounds what it reads in all.
+// A stream reads the events of an answer, keeps what the library would lose, and passes only the text to the library, in events
+// that it knows. It holds one event at a time; package wire bounds what it reads in total.
 type stream struct {
 	body io.ReadCloser // of the response
 	in   *json.Decoder // reads body
 	out  bytes.Buffer  // the library's form of the last event
-	q    *question     // notes what is seen, and makes errors
+	q    *question     // records what is seen, and makes errors
 	open bool          // the array has begun
 	n    int           // events so far
 	err  error         // how the stream ended
@@ -157,10 +150,10 @@ func newStream(body io.ReadCloser, q *question) *stream {
 	return &stream{body: body, in: json.NewDecoder(body), q: q}
 }
 
-// Close closes the answer below.
+// Close closes the response body.
 func (s *stream) Close() error { return s.body.Close() }
 
-// Read gives the library's form of the next event when the last one is read.
+// Read returns the library's form of the next event once the last one has been read.
 func (s *stream) Read(p []byte) (int, error) {
 	for s.out.Len() == 0 {
 		if s.err != nil {
@@ -178,8 +171,8 @@ func (s *stream) next() error {
 			return err
 		}
 		s.open = true
-		// The library appends each event to the candidates of the first, all
-		// text anew every time. A first event without candidates spares that.
+		// The library appends each event to the candidates of the first, copying all text every time. A first event without
+		// candidates avoids that.
 		s.out.WriteString("[{}")
 		return nil
 	}
@@ -207,8 +200,7 @@ func (s *stream) event() (string, error) {
 	if s.n++; s.n > wire.MaxEvents {
 		return "", s.q.call.Error(llm.Malformed, wire.ErrEvents.Error(), nil)
 	}
-	// Raw first: an event that is cut is the network's, one that is complete
-	// and makes no sense the vendor's.
+	// Raw first: an event that is cut off is the network's fault, a complete one that makes no sense is the vendor's.
 	var raw json.RawMessage
 	if err := s.in.Decode(&raw); err != nil {
 		return "", broken(err)
@@ -227,8 +219,7 @@ func (s *stream) event() (string, error) {
 	return piece, err
 }
 
-// each reads the events of an array, and gives the text of each to yield. It returns nil
-// after the end of the array.
+// each reads the events of an array, and passes the text of each to yield. It returns nil after the end of the array.
 func (s *stream) each(ctx context.Context, yield func(text string) error) error {
 	if err := s.bracket('['); err != nil {
 		return s.q.call.Err(ctx, err)
@@ -260,7 +251,7 @@ func (s *stream) bracket(want json.Delim) error {
 	return nil
 }
 
-// broken names the end of a body inside its array what it is.
+// broken turns the end of a body inside its array into io.ErrUnexpectedEOF.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -268,10 +259,9 @@ func broken(err error) error {
 	return err
 }
 
-// note keeps what e says besides text, and returns the text of the first
-// candidate. Thoughts are not part of the answer.
+// note records everything in e besides text, and returns the text of the first candidate. Thoughts are not part of the answer.
 func (s *seen) note(e event) (string, error) {
-	// Counts and names are cumulated by the vendor: the last one counts.
+	// The vendor cumulates counts and names: the last one counts.
 	if e.UsageMetadata != nil {
 		s.usage = *e.UsageMetadata
 	}
@@ -288,7 +278,7 @@ func (s *seen) note(e event) (string, error) {
 		if c.FinishReason != "" {
 			s.finish, s.because = c.FinishReason, c.FinishMessage
 		}
-		return s.parts.add(c.Content.Parts) // a second candidate with the same index is no more the first
+		return s.parts.add(c.Content.Parts) // a second candidate with the same index no longer counts as the first
 	}
 	return "", nil
 }

@@ -14,12 +14,11 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A body is a question as the API takes it, as far as the library does not know it: with
-// tools and forms of an answer in JSON schema, and with the signatures of thoughts.
-// Source: GenerateContentRequest of generativelanguage v1beta.
+// A body is a question in the API's form that the library does not know: with tools and with forms of an answer in JSON schema, and
+// with the signatures of thoughts. Source: GenerateContentRequest of generativelanguage v1beta.
 type body struct {
-	Model    string      `json:"model,omitempty"`         // of a question in a count
-	Cached   string      `json:"cachedContent,omitempty"` // what the question goes on from, see holding
+	Model    string      `json:"model,omitempty"`         // for a question in a count
+	Cached   string      `json:"cachedContent,omitempty"` // the part that the question continues from, see holding
 	System   *content    `json:"systemInstruction,omitempty"`
 	Contents []content   `json:"contents"`
 	Tools    []tools     `json:"tools,omitempty"`
@@ -57,7 +56,7 @@ type generation struct {
 	Schema      json.RawMessage `json:"responseJsonSchema,omitempty"`
 }
 
-// A part is one of a message. Thoughts are none of what was said.
+// A part is one part of a message. Thoughts are not part of what was said.
 type part struct {
 	Text      string    `json:"text,omitempty"`
 	Picture   *picture  `json:"inlineData,omitempty"`
@@ -84,10 +83,10 @@ type response struct {
 	Response map[string]string `json:"response"`
 }
 
-// modes are what the choices are called.
+// modes maps tool choices to the API's names.
 var modes = map[llm.ToolChoice]string{llm.MustCall: "ANY", llm.NoCall: "NONE"}
 
-// newBody returns req in that form, for a key.
+// newBody returns req as a body, for a key.
 func newBody(req llm.Request, key llm.Key) (b body, err error) {
 	b.Answer = generation{Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, MaxTokens: req.MaxTokens}
 	if len(req.Schema) > 0 {
@@ -132,14 +131,14 @@ func newBody(req llm.Request, key llm.Key) (b body, err error) {
 	return b, nil
 }
 
-// signed are the models that refuse a call of the model without a signature.
+// signed matches the models that refuse a call of the model without a signature.
 var signed = lazyregexp.New(`^gemini-([3-9]|[1-9][0-9])`)
 
-// unsigned stands in the place of a signature for calls that another model made, or this
-// one for another key. Source: "Thought signatures" of the API's documentation.
+// unsigned replaces the signature of calls that another model made, or this one for another key. Source: "Thought signatures" of
+// the API's documentation.
 const unsigned = "skip_thought_signature_validator"
 
-// said returns the parts of a message. names are those of earlier calls, by ID.
+// said returns the parts of a message. names maps the IDs of earlier calls to their names.
 func said(model string, m llm.Message, names map[string]string) (list []part) {
 	for _, r := range m.Results {
 		of := "output"
@@ -156,7 +155,7 @@ func said(model string, m llm.Message, names map[string]string) (list []part) {
 	}
 	for i, c := range m.Calls {
 		p := part{Call: &called{c.ID, wire.Name(c), wire.Arguments(c)}}
-		if i == 0 && signed.MatchString(model) { // of several at once, the first has it
+		if i == 0 && signed.MatchString(model) { // of several at once, the first carries it
 			p.Signature = unsigned
 		}
 		list = append(list, p)
@@ -164,7 +163,7 @@ func said(model string, m llm.Message, names map[string]string) (list []part) {
 	return list
 }
 
-// converse is Generate for a question that the library cannot write.
+// converse does the work of Generate for a question that the library cannot write.
 func (p *Provider) converse(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
 	var held *holding
 	made := false
@@ -172,7 +171,7 @@ func (p *Provider) converse(ctx context.Context, key llm.Key, req llm.Request, y
 		held, made = p.hold(ctx, key, req, b)
 		return b.after(held)
 	})
-	// Ended before its time, or nothing for this model: the question is asked whole.
+	// Expired early, or unusable for this model: the question is asked whole.
 	if err != nil && held != nil && lost(q.call) {
 		p.held.end(held)
 		made = false
@@ -191,13 +190,13 @@ func (p *Provider) converse(ctx context.Context, key llm.Key, req llm.Request, y
 		return llm.Answer{}, err
 	}
 	a, err := q.answer(req, text.String())
-	if made { // to make it was paid like the question itself
+	if made { // making it was charged like the question itself
 		a.Usage.Written, a.Usage.Cached = a.Usage.Cached, 0
 	}
 	return a, err
 }
 
-// count is CountTokens for a question that the library cannot write.
+// count does the work of CountTokens for a question that the library cannot write.
 func (p *Provider) count(ctx context.Context, key llm.Key, req llm.Request) (llm.Tokens, error) {
 	q, stream, err := p.post(ctx, key, req, "countTokens", func(b body) any {
 		b.Model = "models/" + req.Model
@@ -223,7 +222,7 @@ func (p *Provider) count(ctx context.Context, key llm.Key, req llm.Request) (llm
 	return wire.Count(got.Total, req.Texts()...), nil
 }
 
-// post asks a method of the model. The question is nil where nobody was asked.
+// post calls a method of the model. The question is nil if no request was made.
 func (p *Provider) post(ctx context.Context, key llm.Key, req llm.Request, method string, form func(body) any) (*question, io.Reader, error) {
 	q, err := p.prepare(key, req)
 	if err != nil {
@@ -240,21 +239,21 @@ func (p *Provider) post(ctx context.Context, key llm.Key, req llm.Request, metho
 	return q, stream, nil
 }
 
-// Parts are what an answer consists of, as far as it came.
+// parts is what an answer consists of, as far as it has come.
 type parts struct {
 	calls  wire.Calls
 	list   []*grown
 	signed bool
 }
 
-// A grown is a part of them, with its text as far as it came.
+// A grown is one of the parts, with its text as far as it has come.
 type grown struct {
 	part
 	text strings.Builder
 }
 
-// add takes the parts of an event and returns their text, of which thoughts are none. What
-// is neither text nor call, such as code that the vendor ran, is passed over.
+// add takes the parts of an event and returns their text, without thoughts. It skips parts that are neither text nor call, such as
+// code that the vendor ran.
 func (p *parts) add(raw []json.RawMessage) (string, error) {
 	var text strings.Builder
 	for _, r := range raw {
@@ -279,8 +278,8 @@ func (p *parts) add(raw []json.RawMessage) (string, error) {
 	return text.String(), nil
 }
 
-// keep adds a part to those that are sent back. Text that goes on without a signature is
-// one part; with one it must stay as it is.
+// keep adds a part to those that are sent back. Consecutive text without a signature becomes one part; text with one must stay as
+// it is.
 func (p *parts) keep(one part) {
 	plain := func(of part) bool { return of.Call == nil && of.Signature == "" }
 	last := len(p.list) - 1
@@ -296,14 +295,13 @@ func (p *parts) keep(one part) {
 	}
 }
 
-// A memory is the data of a State: the parts of an answer, and for which key. Signatures
-// are refused where the key is another.
+// A memory is the data of a State: the parts of an answer, and the key they are for. Signatures are refused with another key.
 type memory struct {
 	Key   string            `json:"key"` // ID
 	Parts []json.RawMessage `json:"parts"`
 }
 
-// state returns what is to be sent back, nil for an answer whose text and calls say it all.
+// state returns what to send back, or nil for an answer that its text and calls describe completely.
 func (p *parts) state(model string, key llm.Key) *llm.State {
 	m := memory{Key: key.ID}
 	for _, one := range p.list {
@@ -321,7 +319,7 @@ func (p *parts) state(model string, key llm.Key) *llm.State {
 	return &llm.State{Vendor: Vendor, Model: model, Data: data}
 }
 
-// kept returns the parts of a state of Gemini's, none where it cannot be read.
+// kept returns the parts of a state of Gemini's, or nil if it cannot be used.
 func kept(model string, key llm.Key, s *llm.State) []json.RawMessage {
 	var m memory
 	if s == nil || s.Vendor != Vendor || s.Model != model || json.Unmarshal(s.Data, &m) != nil || m.Key != key.ID {

@@ -1,7 +1,5 @@
-// Package journaltest says by tests what package llm needs of a [llm.Journal]
-// and of [llm.KeyStates]: Journal and KeyStates are suites that every
-// implementation passes. Memory is the implementation for tests of whatever
-// asks models.
+// Package journaltest defines by tests what package llm needs of a [llm.Journal] and of [llm.KeyStates]: Journal and KeyStates are
+// suites that every implementation passes. Memory is the implementation for tests of code that asks models.
 package journaltest
 
 import (
@@ -22,7 +20,7 @@ type Memory struct {
 	states  []llm.KeyState
 }
 
-// A record is one request, and whether its outcome is in.
+// A record is one request, and whether its outcome has been recorded.
 type record struct {
 	llm.Record
 	ended bool

@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// day is a fixed moment in which the suites play.
+// day is the fixed time at which the suites take place.
 var day = time.Date(2026, 11, 21, 9, 30, 0, 123456000, time.UTC)
 
 // question returns a record with something in every field.
@@ -29,8 +29,7 @@ func question(run, step, digest string) llm.Record {
 	}
 }
 
-// answered returns an outcome with something in every field of an answer. The
-// text holds what a column of text would not.
+// answered returns an outcome with something in every field of an answer. The text holds bytes that a text column would reject.
 func answered(text string) llm.Outcome {
 	return llm.Outcome{
 		Text:  text + "\x00\xff\r\n☃ \u202e",
@@ -61,7 +60,7 @@ func enter(t *testing.T, j llm.Journal, r llm.Record, o *llm.Outcome) {
 	}
 }
 
-// wantFound checks what Find gives for r's question.
+// wantFound checks what Find returns for r's question.
 func wantFound(t *testing.T, j llm.Journal, r llm.Record, want *llm.Outcome) {
 	t.Helper()
 	got, ok, err := j.Find(t.Context(), r.Run, r.Step, r.Digest)
@@ -77,8 +76,7 @@ func wantFound(t *testing.T, j llm.Journal, r llm.Record, want *llm.Outcome) {
 	}
 }
 
-// Journal is the suite for a journal. Open returns two handles on one empty
-// journal, as two processes have them.
+// Journal is the suite for a journal. open returns two handles on one empty journal, as two processes have them.
 func Journal(t *testing.T, open func(t *testing.T) (first, second llm.Journal)) {
 	t.Run("an answer is found byte for byte, by another process too", func(t *testing.T) {
 		a, b := open(t)
@@ -153,8 +151,7 @@ func Journal(t *testing.T, open func(t *testing.T) (first, second llm.Journal)) 
 	t.Run("several goroutines", func(t *testing.T) { journalTogether(t, open) })
 }
 
-// journalSums checks the sums: of the run, of all runs since a moment, and of a
-// request that was begun and never ended.
+// journalSums checks the sums: of the run, of all runs since a given time, and of a request that was begun and never ended.
 func journalSums(t *testing.T, open func(t *testing.T) (first, second llm.Journal)) {
 	a, b := open(t)
 	if run, all, err := a.Spent(t.Context(), "r1", day); err != nil || run != (llm.Spent{}) || all != (llm.Spent{}) {
@@ -215,8 +212,8 @@ func journalTogether(t *testing.T, open func(t *testing.T) (first, second llm.Jo
 	}
 }
 
-// KeyStates is the suite for key states. Open returns two handles on the same
-// states, none of which is known yet, as two processes have them.
+// KeyStates is the suite for key states. open returns two handles on the same states, as two processes have them; no state is known
+// yet.
 func KeyStates(t *testing.T, open func(t *testing.T) (first, second llm.KeyStates)) {
 	states := []llm.KeyState{
 		{Vendor: "gemini", Key: "0a1b2c3d", Used: day},

@@ -18,7 +18,7 @@ type anthropic struct{}
 
 func (anthropic) header() (name, prefix string) { return "X-Api-Key", "" }
 
-// frame opens with the message, and the ping that follows it.
+// frame opens with the message and the ping that follows it.
 func (a anthropic) frame(q Request, s Step) (contentType, open, between, end string) {
 	message := map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": echoed(q, s), "content": []any{}, "stop_reason": nil, "stop_sequence": nil}
 	if u := s.Usage; u != nil {
@@ -29,8 +29,7 @@ func (a anthropic) frame(q Request, s Step) (contentType, open, between, end str
 	return "text/event-stream; charset=utf-8", namedSSE("message_start", map[string]any{"message": message}) + namedSSE("ping", map[string]any{}), "", ""
 }
 
-// read reads /v1/messages, /v1/messages/count_tokens and /v1/models. Without the
-// version of the API there is no such path.
+// read reads /v1/messages, /v1/messages/count_tokens and /v1/models. Without the API version these paths do not exist.
 func (anthropic) read(r *http.Request, body map[string]any) (Request, string) {
 	what := map[string]string{"messages": "answer", "messages/count_tokens": "count", "models": "models"}[after(r, "/v1/")]
 	if r.Header.Get("Anthropic-Version") != "2023-06-01" || what == "answer" && body["stream"] != true || what == "answer" && body["max_tokens"] == nil {
@@ -51,7 +50,7 @@ func (anthropic) read(r *http.Request, body map[string]any) (Request, string) {
 	return q, what
 }
 
-// info counts a token per word.
+// info counts one token per word.
 func (a anthropic) info(what string, q Request) (int, string) {
 	switch what {
 	case "answer":
@@ -76,7 +75,7 @@ func (anthropic) fault(status int, message string) string {
 	return encode(map[string]any{"type": "error", "error": map[string]any{"type": cmp.Or(names[status], "some_error"), "message": message}, "request_id": "req_1"})
 }
 
-// event has the blocks of thoughts and text begun and ended around each piece.
+// event begins and ends a block of thoughts or text around each piece.
 func (anthropic) event(_ Request, _ Step, text, _ string, thought bool) string {
 	block, delta := map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": text}
 	if thought {
@@ -89,7 +88,7 @@ func (anthropic) event(_ Request, _ Step, text, _ string, thought bool) string {
 	return namedSSE("content_block_delta", map[string]any{"index": 1, "delta": delta})
 }
 
-// calls has one block behind the other, as the API sends them.
+// calls returns one block after the other, as the API sends them.
 func (anthropic) calls(_ Request, s Step) (events []string) {
 	index := 1
 	begin := func(block map[string]any) {

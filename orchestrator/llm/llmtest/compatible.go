@@ -13,7 +13,7 @@ type compatible struct{}
 
 func (compatible) header() (name, prefix string) { return "Authorization", "Bearer " }
 
-// frame opens with the comment that OpenRouter keeps a connection open with.
+// frame opens with the comment with which OpenRouter keeps a connection open.
 func (compatible) frame(Request, Step) (contentType, open, between, end string) {
 	return "text/event-stream", ": OPENROUTER PROCESSING\n\n", "", ""
 }
@@ -60,8 +60,8 @@ func (c compatible) event(q Request, s Step, text, second string, thought bool) 
 	return c.chunk(q, s, choices, nil)
 }
 
-// calls has the heads of all calls, and then their arguments by turns, as of a model that
-// writes them side by side. A call without an ID is one of a server that gives none.
+// calls returns the heads of all calls, and then their arguments in turn, like a model that writes them side by side. A call
+// without an ID comes from a server that gives none.
 func (c compatible) calls(q Request, s Step) (events []string) {
 	delta := func(d map[string]any) {
 		events = append(events, c.chunk(q, s, []any{map[string]any{"index": 0, "delta": d, "finish_reason": nil}}, nil))
@@ -86,7 +86,7 @@ func (c compatible) calls(q Request, s Step) (events []string) {
 	return events
 }
 
-// last is the reason to finish, then the counts in a chunk without choices, then the mark.
+// last returns the finish reason, then the counts in a chunk without choices, then the end mark.
 func (c compatible) last(q Request, s Step) string {
 	own := "stop"
 	if len(s.Calls) > 0 {

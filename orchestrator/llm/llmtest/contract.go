@@ -18,16 +18,16 @@ import (
 type Setup struct {
 	Server    func(steps ...Step) *Server                                    // starts the vendor's fake
 	Provider  func(url string, send http.RoundTripper) (llm.Provider, error) // makes a provider that asks it; send may be nil
-	Truncated string                                                         // what Step.Finish is when the bound of tokens is reached
+	Truncated string                                                         // the value of Step.Finish when the token bound is reached
 	Counts    bool                                                           // whether the vendor has a call that counts tokens
-	Free      bool                                                           // its models write arguments as text, which may be no JSON
+	Free      bool                                                           // its models write arguments as text, which may not be JSON
 	Chooses   bool                                                           // whether it can be told whether to call
-	Samples   string                                                         // what it takes beside a temperature: "top_p", "top_k" or both with a space between
+	Samples   string                                                         // what it accepts with a temperature: "top_p", "top_k" or both with a space between
 	Emulated  bool                                                           // calls are a form of the text, see package emulated
 	Keeps     bool                                                           // whether it has a State to send back after thoughts
 }
 
-// secret holds what URLs, base64 and JSON write in another way.
+// secret holds characters that URLs, base64 and JSON write differently.
 const secret = "test+key/0123456789=abcdef"
 
 // patience bounds a test whose provider does not return. No test asserts it.
@@ -41,8 +41,8 @@ func question() llm.Request {
 	}
 }
 
-// Contract checks what [llm.Provider] promises. A provider passes it against
-// the fake of its vendor, which can do what no real server can be asked to.
+// Contract checks what [llm.Provider] promises. A provider passes it against the fake of its vendor, which can do things that no
+// real server can be asked to do.
 func Contract(t *testing.T, s Setup) {
 	t.Run("answer", s.answers)
 	t.Run("usage", s.usages)
@@ -56,7 +56,7 @@ func Contract(t *testing.T, s Setup) {
 	t.Run("tools", s.tools)
 }
 
-// A bench is a provider before a fake of its own.
+// A bench is a provider with its own fake server.
 type bench struct {
 	*testing.T
 	ctx      context.Context
@@ -65,8 +65,7 @@ type bench struct {
 	key      llm.Key
 }
 
-// bench starts a fake with steps and a provider that asks it. At the end of
-// the test no goroutine of theirs may be left.
+// bench starts a fake with steps and a provider that asks it. At the end of the test none of their goroutines may be left.
 func (s Setup) bench(t *testing.T, steps ...Step) bench {
 	t.Helper()
 	present := goleak.IgnoreCurrent()
@@ -75,8 +74,7 @@ func (s Setup) bench(t *testing.T, steps ...Step) bench {
 			t.Error(err)
 		}
 	})
-	// Not the test's own context, which ends before its clean-up and would tidy
-	// up after a provider that does not.
+	// Not the test's own context: it ends before the test's clean-up and would tidy up after a provider that does not.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	t.Cleanup(cancel)
 	server := s.Server(steps...)
@@ -92,7 +90,7 @@ func (s Setup) bench(t *testing.T, steps ...Step) bench {
 func (b bench) ask() (pieces []string, a llm.Answer, err error) {
 	b.Helper()
 	a, err = b.generate(b.ctx, func(text string) error {
-		if text != "" { // else the model is at work, and no more
+		if text != "" { // otherwise the model is only at work
 			pieces = append(pieces, text)
 		}
 		return nil
@@ -100,8 +98,7 @@ func (b bench) ask() (pieces []string, a llm.Answer, err error) {
 	return pieces, a, err
 }
 
-// generate asks the standard question. When the provider returns, nothing of
-// the call may be left, no connection either.
+// generate asks the standard question. When the provider returns, nothing of the call may be left, including connections.
 func (b bench) generate(ctx context.Context, yield func(string) error) (llm.Answer, error) {
 	b.Helper()
 	a, err := b.provider.Generate(ctx, b.key, question(), yield)
@@ -111,7 +108,7 @@ func (b bench) generate(ctx context.Context, yield func(string) error) (llm.Answ
 	return a, err
 }
 
-// fails asks, and wants an error of a kind, well made, with no text beside it.
+// fails asks, and wants a well-formed error of a kind, without text in the answer.
 func (b bench) fails(kind llm.Kind) *llm.Error {
 	b.Helper()
 	_, a, err := b.ask()
@@ -137,7 +134,7 @@ func (b bench) wellMade(a llm.Answer, err error, kind llm.Kind) *llm.Error {
 	return e
 }
 
-// answers checks what becomes of an answer that is whole.
+// answers checks what a complete answer becomes.
 func (s Setup) answers(t *testing.T) {
 	t.Run("its pieces come in order and make it up", func(t *testing.T) {
 		b := s.bench(t, Step{Chunks: []string{"a", "b\n", " ", "c"}})
@@ -168,7 +165,7 @@ func (s Setup) answers(t *testing.T) {
 		if err != nil || len(signs) < 2 || signs[0] != "" || strings.Join(signs, "") != "yes" {
 			t.Errorf("got %q, %v", signs, err)
 		}
-		// Who gives up meanwhile is not kept waiting for the answer.
+		// A caller that gives up meanwhile does not have to wait for the answer.
 		stop := errors.New("enough")
 		b = s.bench(t, Step{Thought: "hm", Hang: true})
 		if _, err := b.generate(b.ctx, func(string) error { return stop }); err != stop {
@@ -259,7 +256,7 @@ func (s Setup) concurrent(t *testing.T) {
 	}
 }
 
-// lists checks how a vendor tells which models it has.
+// lists checks how a vendor reports its models.
 func (s Setup) lists(t *testing.T) {
 	models := func(b bench) ([]llm.Model, error) {
 		t.Helper()
@@ -305,9 +302,9 @@ func (s Setup) lists(t *testing.T) {
 	}
 }
 
-// usages checks the counts of tokens.
+// usages checks the token counts.
 func (s Setup) usages(t *testing.T) {
-	const text = "12345678" // 2 tokens by estimate
+	const text = "12345678" // 2 tokens as an estimate
 	for _, c := range []struct {
 		name     string
 		reported *Usage
@@ -396,7 +393,7 @@ func (s Setup) ends(t *testing.T) {
 	})
 	t.Run("of a count by the deadline is the context's", func(t *testing.T) {
 		if !s.Counts {
-			return // and has nothing that takes its time
+			return // and does nothing that takes time
 		}
 		b := s.bench(t, Step{Hang: true})
 		ctx, cancel := context.WithTimeout(b.ctx, 50*time.Millisecond)
@@ -411,7 +408,7 @@ func (s Setup) ends(t *testing.T) {
 	t.Run("a question that is none is not asked", s.invalid)
 }
 
-// cancelled cancels at the first piece and wants that error as it is.
+// cancelled cancels at the first piece and wants that error unchanged.
 func (s Setup) cancelled(t *testing.T, step Step, want error) {
 	b := s.bench(t, step)
 	ctx, cancel := context.WithCancel(b.ctx)
@@ -435,7 +432,7 @@ func (s Setup) invalid(t *testing.T) {
 	})
 }
 
-// refuses wants what fresh returns, spoiled in any of these ways, refused before anything is sent.
+// refuses wants the result of fresh, spoiled in each of these ways, to be refused before anything is sent.
 func (b bench) refuses(fresh func() llm.Request, spoils map[string]func(*llm.Request)) {
 	b.Helper()
 	for name, spoil := range spoils {

@@ -1,7 +1,6 @@
-// Package llmtest is for tests of what asks models: fake servers that speak
-// the true wire protocols of the vendors from a script, and [Contract], the
-// suite that every provider passes.
+// Package llmtest is for tests of code that asks models. It has fake servers that speak the true wire protocols of the vendors from
+// a script, and [Contract], the suite that every provider passes.
 //
-// A fake never holds a key: it records the ID of the one that came, whether it
-// came where it should, and whether any part of it stood in the URL.
+// A fake never holds a key. It records the ID of the key that it received, whether the key was in the right place, and whether any
+// part of it was in the URL.
 package llmtest

@@ -21,7 +21,7 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// statuses checks what each status means, and that it is asked only once.
+// statuses checks the meaning of each status, and that the question is sent only once.
 func (s Setup) statuses(t *testing.T) {
 	for status, kind := range map[int]llm.Kind{
 		400: llm.Invalid, 413: llm.Invalid, 401: llm.Auth, 403: llm.Auth, 402: llm.Balance, 404: llm.Missing,
@@ -41,7 +41,7 @@ func (s Setup) statuses(t *testing.T) {
 	}
 	t.Run("G02 a count is asked once, too", func(t *testing.T) {
 		if !s.Counts {
-			return // and has no request that could be asked twice
+			return // and has no request that could be sent twice
 		}
 		b := s.bench(t, Step{Status: 503, Message: "busy"})
 		_, err := b.provider.CountTokens(b.ctx, b.key, question())
@@ -52,7 +52,7 @@ func (s Setup) statuses(t *testing.T) {
 	})
 }
 
-// waits checks what the vendor asks to wait.
+// waits checks the time that the vendor asks to wait.
 func (s Setup) waits(t *testing.T) {
 	sent := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
@@ -70,7 +70,7 @@ func (s Setup) waits(t *testing.T) {
 	}
 }
 
-// bodies checks answers that are none, or have no end.
+// bodies checks invalid answers, and those without an end.
 func (s Setup) bodies(t *testing.T) {
 	page := func(status int) Step {
 		return Step{Status: status, Body: "<html><h1>a page</h1>", Headers: map[string]string{"Content-Type": "text/html; charset=utf-8"}}
@@ -122,7 +122,7 @@ func (s Setup) bodies(t *testing.T) {
 	})
 }
 
-// connections checks that there is none, for whatever reason (G12).
+// connections checks the cases without a connection, whatever the reason (G12).
 func (s Setup) connections(t *testing.T) {
 	t.Run("G12 reset before the answer", func(t *testing.T) { s.bench(t, Step{Drop: true}).fails(llm.Network) })
 	t.Run("G12 no HTTP", func(t *testing.T) { s.bench(t, Step{Raw: "220 mail.example ESMTP\r\n"}).fails(llm.Network) })
@@ -132,14 +132,14 @@ func (s Setup) connections(t *testing.T) {
 		s.at(t, gone.URL, nil).fails(llm.Network)
 	})
 	t.Run("G12 no such host", func(t *testing.T) {
-		// The resolver's own answer, without asking the network for one.
+		// The resolver answers by itself, without asking the network.
 		send := wire.NewTransport()
 		send.Proxy, send.DialContext = nil, (&net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: nowhere}}).DialContext
 		s.at(t, "http://nothing.invalid", send).fails(llm.Network)
 	})
 	t.Run("G12 a certificate nobody signed", func(t *testing.T) {
 		server := httptest.NewUnstartedServer(http.NotFoundHandler())
-		server.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of the handshake
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs the handshake
 		server.StartTLS()
 		defer server.Close()
 		s.at(t, server.URL, nil).fails(llm.Network)
@@ -161,7 +161,7 @@ func (s Setup) connections(t *testing.T) {
 	})
 }
 
-// nowhere is how a resolver dials when there is no network.
+// nowhere is the dialler of a resolver without a network.
 func nowhere(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("no network")
 }
@@ -178,7 +178,7 @@ func (s Setup) at(t *testing.T, target string, send http.RoundTripper) bench {
 	return b
 }
 
-// secrecy checks that no error shows the key, whoever echoes it.
+// secrecy checks that no error shows the key, wherever it is echoed.
 func (s Setup) secrecy(t *testing.T) {
 	for _, form := range written(secret) {
 		echo := "your key " + form + " is wrong"
@@ -204,7 +204,7 @@ func (s Setup) secrecy(t *testing.T) {
 	}
 }
 
-// written returns the ways in which a secret may be echoed.
+// written returns the forms in which a secret may be echoed.
 func written(secret string) []string {
 	turned := []byte(secret)
 	slices.Reverse(turned)
@@ -215,8 +215,8 @@ func written(secret string) []string {
 	}
 }
 
-// sealed fails when err, or anything it wraps, shows most of the secret in any
-// verb: what is cut at either end is no less secret.
+// sealed fails the test if err, or anything it wraps, shows most of the secret in any verb: a secret that is cut at either end is
+// no less secret.
 func sealed(t *testing.T, err error) {
 	t.Helper()
 	for e := err; e != nil; e = errors.Unwrap(e) {

@@ -9,9 +9,8 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Emulate makes a server one of a model without calls of its own, which is told of tools
-// in the instructions, and writes calls in the form of package emulated. It is called
-// before the first question.
+// Emulate makes a server act as a model without calls of its own. It reads the tools from the instructions, and writes calls in the
+// form of package emulated. Call it before the first question.
 func (s *Server) Emulate() *Server {
 	s.form = true
 	return s
@@ -37,13 +36,13 @@ func writeForm(s Step) Step {
 }
 
 var (
-	// tool is one of the instructions: name, description and schema.
+	// tool is one tool in the instructions: name, description and schema.
 	tool = lazyregexp.New(`(?m)^## (\S+)\n(.*)\nArguments, as a JSON schema: (.*)$`)
-	// part is a result or a call within a text.
+	// formed is a result or a call within a text.
 	formed = lazyregexp.New("(?s)^(```+)(result|error|tool)(?: of \\S*, call (\\S*))?\n(.*?)\n(```+)(?:\n\n|$)")
 )
 
-// readForm returns the question that one in this form means.
+// readForm returns the question that a question in this form means.
 func readForm(q Request) Request {
 	system, listed, ok := strings.Cut(q.System, "# Tools\n")
 	if !ok {
@@ -80,7 +79,7 @@ func readForm(q Request) Request {
 			rest = rest[len(f[0]):]
 		}
 		q.Messages[i] = turn
-		// The calls have no ID in this form: their results tell them, in their order.
+		// Calls have no ID in this form: their results give the IDs, in order.
 		for j := range turn.Results {
 			if i > 0 && j < len(q.Messages[i-1].Calls) {
 				q.Messages[i-1].Calls[j].ID = turn.Results[j].ID

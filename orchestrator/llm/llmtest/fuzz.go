@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// A FuzzedProvider is what AnyAnswer asks: for text, and for the models that there are.
+// A FuzzedProvider is what AnyAnswer asks, for text and for the list of models.
 type FuzzedProvider interface {
 	llm.Provider
 	llm.Lister
@@ -31,7 +31,7 @@ func (a constantAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// goesOn asks the next question of a conversation, in which the answer stands.
+// goesOn asks the next question of a conversation that contains the answer.
 func goesOn(t *testing.T, p FuzzedProvider, key llm.Key, request llm.Request, answer llm.Answer) {
 	t.Helper()
 	next := llm.Message{Role: llm.User, Text: "go on"}
@@ -48,9 +48,9 @@ func goesOn(t *testing.T, p FuzzedProvider, key llm.Key, request llm.Request, an
 	}
 }
 
-// AnyAnswer gives a client any answer of a server: it ends as an answer, or as an error of a known kind, and no count of
-// tokens is below 0. With tools the conversation can go on from it, whatever it calls. open returns the client on a
-// transport; the status of an answer is 200 to 599.
+// AnyAnswer gives a client any answer of a server. The result must be an answer or an error of a known kind, and no token count may
+// be below 0. With tools the conversation can continue from the answer, whatever it calls. open returns the client on a transport;
+// the status of an answer is 200 to 599.
 func AnyAnswer(f *testing.F, open func(http.RoundTripper) (FuzzedProvider, error), key llm.Key, request llm.Request) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, status uint16, body []byte) {

@@ -39,7 +39,7 @@ func (g gemini) read(r *http.Request, body map[string]any) (Request, string) {
 			return Request{Model: model}, trouble
 		}
 	}
-	// The API takes the question of a count whole, in a field of its own.
+	// The API takes the question for a count whole, in a separate field.
 	if inner, ok := body["generateContentRequest"].(map[string]any); ok {
 		body = inner
 	}
@@ -75,7 +75,7 @@ func text(content any) string {
 	return b.String()
 }
 
-// info counts a token per word.
+// info counts one token per word.
 func (gemini) info(what string, q Request) (int, string) {
 	if status, text := keptAnswer(what); text != "" {
 		return status, text
@@ -98,7 +98,7 @@ func (gemini) info(what string, q Request) (int, string) {
 	return http.StatusNotFound, `{"error": {"code": 404, "message": "no such method", "status": "NOT_FOUND"}}`
 }
 
-// fault is in an array, as the API answers a call that asked for a stream.
+// fault returns an error in an array, as the API answers a call that asked for a stream.
 func (gemini) fault(status int, message string) string {
 	names := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE"}
 	return encode([]any{map[string]any{"error": map[string]any{"code": status, "message": message, "status": names[status]}}})
@@ -116,8 +116,8 @@ func (g gemini) event(q Request, s Step, text, second string, thought bool) stri
 	return g.envelope(q, s, list)
 }
 
-// calls has each call in an event of its own, whole. After thoughts the first has their
-// signature. What is not whole never comes.
+// calls returns each call in a separate event, complete. After thoughts the first one has their signature. An incomplete call never
+// comes.
 func (g gemini) calls(q Request, s Step) (events []string) {
 	for i, call := range s.Calls {
 		if call.Before != "" {
@@ -142,7 +142,7 @@ func (g gemini) calls(q Request, s Step) (events []string) {
 	return events
 }
 
-// last has a part without a text, as the signature of thoughts comes.
+// last has a part without text, which is how the signature of thoughts comes.
 func (g gemini) last(q Request, s Step) string {
 	c := candidate(0, map[string]any{"thoughtSignature": "c2lnbmF0dXJl"})
 	c["finishReason"] = number(s.Finish)
@@ -167,8 +167,7 @@ func candidate(index int, part map[string]any) map[string]any {
 	return map[string]any{"index": index, "content": map[string]any{"role": "model", "parts": []any{part}}}
 }
 
-// number returns a reason as enum-encoding=int has it, which the library asks
-// for, or by its name when it is newer than this table.
+// number returns a reason in the form of enum-encoding=int, which the library requests, or its name if it is newer than this table.
 func number(name string) any {
 	names := []string{"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL"}
 	if name == "" {
@@ -180,7 +179,7 @@ func number(name string) any {
 	return name
 }
 
-// encode writes a value that always can be.
+// encode encodes a value that can always be encoded.
 func encode(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// leastKept is the least that the API keeps, in tokens: that of its large models.
+// leastKept is the least that the API keeps, in tokens: the minimum of its large models.
 const leastKept = 4096
 
-// KeptContents are the cached contents of a server of Gemini: what questions may go on from.
+// keptContents are the cached contents of a Gemini server, from which questions may continue.
 type keptContents struct {
 	mu    sync.Mutex
 	made  int
@@ -19,7 +19,7 @@ type keptContents struct {
 	names []string                  // in the order of making
 }
 
-// Kept returns the names of the cached contents that a server of Gemini holds, the oldest first, and how many it ever made.
+// Kept returns the names of the cached contents that a Gemini server holds, oldest first, and how many it has ever made.
 func (s *Server) Kept() (names []string, made int) {
 	k := s.vendor.(gemini).kept
 	k.mu.Lock()
@@ -27,7 +27,7 @@ func (s *Server) Kept() (names []string, made int) {
 	return slices.Clone(k.names), k.made
 }
 
-// Lose has a server of Gemini lose its cached contents, as it does when their time is over.
+// Lose makes a Gemini server lose its cached contents, as when they expire.
 func (s *Server) Lose() {
 	k := s.vendor.(gemini).kept
 	k.mu.Lock()
@@ -35,7 +35,7 @@ func (s *Server) Lose() {
 	k.list, k.names = nil, nil
 }
 
-// handle creates and deletes them, and returns what is to be said of it.
+// handle creates and deletes them, and returns the answer in the form for keptAnswer.
 func (k *keptContents) handle(method, name string, body map[string]any) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,7 +64,7 @@ func (k *keptContents) handle(method, name string, body map[string]any) string {
 	return "kept lost"
 }
 
-// whole is a question with the cached content that it goes on from, or what is wrong with that.
+// whole returns a question together with the cached content that it continues from, or what is wrong with that.
 func (k *keptContents) whole(name, model string, body map[string]any) (map[string]any, string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +85,7 @@ func (k *keptContents) whole(name, model string, body map[string]any) (map[strin
 	return whole, ""
 }
 
-// keptAnswer is what the API says of a cached content, "" for what is about none.
+// keptAnswer returns the API's answer about a cached content, "" if what does not concern one.
 func keptAnswer(what string) (int, string) {
 	said := strings.Fields(what)
 	if len(said) < 2 || said[0] != "kept" {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Ollama starts a server that speaks Ollama's API: /api/chat as lines of JSON,
-// /api/tags, /api/show and /api/version. Its models are those that are asked.
+// Ollama starts a server that speaks Ollama's API: /api/chat as lines of JSON, /api/tags, /api/show and /api/version. It has every
+// model that is asked for.
 func Ollama(steps ...Step) *Server { return newServer(ollama{}, steps) }
 
 type ollama struct{}
@@ -67,8 +67,8 @@ func (o ollama) event(q Request, s Step, text, _ string, thought bool) string {
 	return o.line(q, s, message, "")
 }
 
-// calls has one line for each call, as the server's parsers give them: whole, with an
-// object for arguments. What is not whole never comes.
+// calls returns one line per call, in the form of the server's parsers: complete, with an object for arguments. An incomplete call
+// never comes.
 func (o ollama) calls(q Request, s Step) (lines []string) {
 	for i, call := range s.Calls {
 		if call.Before != "" {
@@ -101,8 +101,7 @@ func (o ollama) last(q Request, s Step) string {
 	return o.line(q, s, map[string]any{"role": "assistant", "content": ""}, more)
 }
 
-// line returns a line of the stream. A server writes done false in all but the
-// last.
+// line returns a line of the stream. A server writes done as false in all but the last.
 func (ollama) line(q Request, s Step, message map[string]any, more string) string {
 	model := s.Model
 	if model == "" {

@@ -21,7 +21,7 @@ func (openai) frame(q Request, s Step) (contentType, open, between, end string) 
 	return "text/event-stream; charset=utf-8", namedSSE("response.created", map[string]any{"response": begun}) + namedSSE("response.in_progress", map[string]any{"response": begun}), "", ""
 }
 
-// read reads /v1/responses and /v1/models. What is to be kept at the vendor is refused.
+// read reads /v1/responses and /v1/models. It refuses a question that is to be kept at the vendor.
 func (openai) read(r *http.Request, body map[string]any) (Request, string) {
 	what := map[string]string{"responses": "answer", "models": "models"}[after(r, "/v1/")]
 	if what == "answer" && (body["stream"] != true || body["store"] != false) {
@@ -34,7 +34,7 @@ func (openai) read(r *http.Request, body map[string]any) (Request, string) {
 	tools, _ := body["tools"].([]any)
 	for _, t := range tools {
 		t := object(t)
-		if t["strict"] != false { // the schemas of the tests are not for it
+		if t["strict"] != false { // the schemas of the tests do not satisfy strict
 			what = ""
 		}
 		q.Tools = append(q.Tools, llm.Tool{Name: word(t["name"]), About: word(t["description"]), Schema: json.RawMessage(encode(t["parameters"]))})
@@ -67,8 +67,7 @@ func (openai) event(_ Request, _ Step, text, _ string, thought bool) string {
 	return namedSSE("response.output_text.delta", map[string]any{"item_id": "msg_1", "output_index": 1, "content_index": 0, "delta": text})
 }
 
-// calls has the fragments of each call, and then it whole; before them what else the
-// answer consists of, whole.
+// calls returns the fragments of each call and then the complete call, and before them the other parts of the answer, complete.
 func (openai) calls(_ Request, s Step) (events []string) {
 	index := 1
 	done := func(item map[string]any) {
@@ -106,7 +105,7 @@ func (openai) calls(_ Request, s Step) (events []string) {
 	return events
 }
 
-// last ends an answer in one of three ways. A reason to stop early has an event of its own.
+// last ends an answer in one of three ways. A reason to stop early has a separate event.
 func (openai) last(q Request, s Step) string {
 	name, response := "response.completed", map[string]any{"id": "resp_1", "object": "response", "status": "completed", "model": echoed(q, s), "incomplete_details": nil, "error": nil}
 	if s.Finish != "" {

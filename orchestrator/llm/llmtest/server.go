@@ -15,8 +15,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// A Server is a fake of a vendor. Each question takes the next step of its
-// script; one that finds no step is answered with status 400.
+// A Server is a fake of a vendor. Each question takes the next step of its script; if no step is left, the answer is status 400.
 type Server struct {
 	http   *httptest.Server
 	vendor dialect
@@ -36,36 +35,34 @@ type dialect interface {
 	answering
 }
 
-// Listening is how a vendor takes a question, and answers it in one piece.
+// listening is how a vendor takes a question, and answers it in one piece.
 type listening interface {
-	// read returns the question of r, and what is asked: "answer", "count", "models" or
-	// another, which gets info as its answer.
+	// read returns the question of r, and what is requested: "answer", "count", "models" or something else, for which info gives
+	// the answer.
 	read(r *http.Request, body map[string]any) (q Request, what string)
-	// header is the name of the header with the key, and what stands before it.
+	// header returns the name of the header with the key, and the text before the key.
 	header() (name, prefix string)
 	info(what string, q Request) (int, string)
 	fault(status int, message string) string
 }
 
-// Answering is how a vendor writes the stream of an answer.
+// answering is how a vendor writes the stream of an answer.
 type answering interface {
-	// frame is the type of a stream, what opens and closes it, and what stands
-	// between two of its events.
+	// frame returns the type of a stream, its opening and its end, and the separator between two of its events.
 	frame(q Request, s Step) (contentType, open, between, end string)
-	// event is one event with text, and with a second candidate's.
+	// event returns one event with text, and with that of a second candidate.
 	event(q Request, s Step, text, second string, thought bool) string
-	// last is the event that ends an answer.
+	// last returns the event that ends an answer.
 	last(q Request, s Step) string
 }
 
-// Calling is how a vendor writes calls of tools.
+// calling is how a vendor writes tool calls.
 type calling interface {
-	// calls are the events of the calls of s, in as many fragments as the vendor sends.
+	// calls returns the events of the calls of s, in as many fragments as the vendor sends.
 	calls(q Request, s Step) []string
 }
 
-// newServer starts a server that answers with steps, or with what choose
-// returns when there are none.
+// newServer starts a server that answers with steps, or with the result of choose if there are none.
 func newServer(d dialect, steps []Step) *Server {
 	s := &Server{vendor: d, script: steps, changed: make(chan struct{})}
 	s.http = httptest.NewUnstartedServer(s)
@@ -74,7 +71,7 @@ func newServer(d dialect, steps []Step) *Server {
 	return s
 }
 
-// count keeps the number of open connections.
+// count tracks the number of open connections.
 func (s *Server) count(_ net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +104,7 @@ func (s *Server) Alone(ctx context.Context) error {
 	}
 }
 
-// Choose makes a server answer each question with what f returns for it, in
-// place of a script. It is called before the first question.
+// Choose makes a server answer each question with the result of f, in place of a script. Call it before the first question.
 func (s *Server) Choose(f func(Request) Step) *Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,13 +112,13 @@ func (s *Server) Choose(f func(Request) Step) *Server {
 	return s
 }
 
-// URL is the address of the server, for the option of a provider.
+// URL returns the address of the server, for the option of a provider.
 func (s *Server) URL() string { return s.http.URL }
 
-// Close stops the server when every answer has ended.
+// Close stops the server once every answer has ended.
 func (s *Server) Close() { s.http.Close() }
 
-// Requests returns what was asked so far.
+// Requests returns the questions so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +158,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.play(w, r, q, step)
 }
 
-// key notes where the key of r was.
+// key records where the key of r was.
 func (s *Server) key(q *Request, r *http.Request) {
 	name, prefix := s.vendor.header()
 	secret, ok := strings.CutPrefix(r.Header.Get(name), prefix)
@@ -174,8 +170,8 @@ func (s *Server) key(q *Request, r *http.Request) {
 	q.KeyInURL = r.URL.Query().Has("key") || secret != "" && strings.Contains(r.URL.String(), secret)
 }
 
-// next records q and returns the step for it. A question for a count or a list takes
-// a step only if that step is a fault: a script speaks of answers.
+// next records q and returns the step for it. A question for a count or a list takes a step only if that step is a fault: a script
+// is about answers.
 func (s *Server) next(q Request, what string) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +193,7 @@ func (s *Server) next(q Request, what string) Step {
 	return step
 }
 
-// play does what step says.
+// play carries out step.
 func (s *Server) play(w http.ResponseWriter, r *http.Request, q Request, step Step) {
 	if step.Drop || step.Raw != "" {
 		hijack(w, step.Raw)
@@ -249,7 +245,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, q Request, step St
 	out.write(end)
 }
 
-// events sends the events of step but the last.
+// events sends the events of step except the last.
 func (s *Server) events(out *output, q Request, step Step) {
 	send := func(text, second string, thought bool) {
 		out.wait(step.Delay)
@@ -292,7 +288,7 @@ func hijack(w http.ResponseWriter, raw string) {
 	_ = conn.Close()
 }
 
-// An output writes a stream, each event at once, until the client is gone.
+// An output writes a stream, each event immediately, until the client is gone.
 type output struct {
 	to      http.ResponseWriter
 	split   int
@@ -303,7 +299,7 @@ type output struct {
 	gone    bool
 }
 
-// event writes one event behind what stands between two.
+// event writes one event, after the separator between two events.
 func (o *output) event(text string) {
 	if o.events++; o.events > 1 {
 		text = o.between + text
@@ -330,7 +326,7 @@ func (o *output) write(text string) {
 	}
 }
 
-// keep writes text again and again until the client is gone; "" not at all.
+// keep writes text again and again until the client is gone; "" is never written.
 func (o *output) keep(text string) {
 	for text != "" && !o.gone {
 		o.write(text)

@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// tools are what the models of the contract may call.
+// tools are the tools that the models of the contract may call.
 func tools() []llm.Tool {
 	return []llm.Tool{
 		{Name: "read", About: "reads a file", Schema: json.RawMessage(`{"properties":{"line":{"type":"integer"},"path":{"description":"where","type":"string"}},"required":["path"],"type":"object"}`)},
@@ -25,7 +25,7 @@ func opening() llm.Request {
 	return q
 }
 
-// conversation is a question late in one, with all that messages can hold.
+// conversation is a question late in a conversation, with everything that messages can hold.
 func conversation() llm.Request {
 	q := opening()
 	q.Messages = append(
@@ -40,7 +40,7 @@ func conversation() llm.Request {
 	return q
 }
 
-// converse asks req and returns the answer, which ends as generate's does.
+// converse asks req and returns the answer, with the same checks as generate.
 func (b bench) converse(req llm.Request) (said string, a llm.Answer, err error) {
 	b.Helper()
 	a, err = b.provider.Generate(b.ctx, b.key, req, func(text string) error { said += text; return nil })
@@ -83,7 +83,7 @@ func (s Setup) tools(t *testing.T) {
 		b := s.bench(t, Step{Calls: []Call{{ID: "x", Name: "read", Arguments: `{"path":"a long one"}`}}})
 		_, a, err := b.converse(conversation())
 		if s.Emulated && a.Usage.In.N > llm.Estimate(conversation().Texts()...).N {
-			return // what is written is longer
+			return // the written form is longer
 		}
 		a.State = nil // is not paid for as such
 		if err != nil || !a.Usage.In.Estimated || a.Usage.In != llm.Estimate(conversation().Texts()...) || a.Usage.Out != llm.Estimate(a.Texts()...) {
@@ -110,7 +110,7 @@ func (s Setup) calls(t *testing.T) {
 			b := s.bench(t, c.step)
 			said, a, err := b.converse(opening())
 			if s.Emulated {
-				a.Text = strings.ReplaceAll(a.Text, "\n", "") // what is between two texts is apart
+				a.Text = strings.ReplaceAll(a.Text, "\n", "") // the separator between two texts is ignored
 				said = strings.ReplaceAll(said, "\n", "")
 			}
 			if err != nil || said != c.text || a.Text != c.text || len(a.Calls) != len(c.step.Calls) {
@@ -126,8 +126,7 @@ func (s Setup) calls(t *testing.T) {
 	}
 }
 
-// own checks that every call has an ID that no other call of the conversation has, and
-// that the conversation can go on.
+// own checks that every call has an ID that no other call of the conversation has, and that the conversation can continue.
 func (s Setup) own(t *testing.T, a llm.Answer, req llm.Request) {
 	t.Helper()
 	results := llm.Message{Role: llm.User}
@@ -200,7 +199,7 @@ func repeat(c Call, n int) (all []Call) {
 	return all
 }
 
-// sameJSON says whether two texts are the same value, or the same text where one is none.
+// sameJSON reports whether two texts are the same JSON value, or the same text if one is not JSON.
 func sameJSON(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
@@ -209,7 +208,7 @@ func sameJSON(a, b string) bool {
 	return cmp.Equal(x, y)
 }
 
-// cutCalls checks that half of an answer is none, however whole some of its calls are.
+// cutCalls checks that half of an answer is not an answer, however complete some of its calls are.
 func (s Setup) cutCalls(t *testing.T) {
 	whole, half := Call{ID: "x", Name: "list_all", Arguments: "{}"}, Call{ID: "y", Name: "read", Arguments: `{"path":"a"}`, Half: true}
 	for name, c := range map[string]struct {
@@ -234,7 +233,7 @@ func (s Setup) cutCalls(t *testing.T) {
 	}
 }
 
-// arrivesTurns checks that a vendor is given all of a conversation.
+// arrivesTurns checks that a vendor receives all of a conversation.
 func (s Setup) arrivesTurns(t *testing.T) {
 	b := s.bench(t, Step{Text: "yes"})
 	want := conversation()
@@ -263,7 +262,7 @@ func (s Setup) arrivesTurns(t *testing.T) {
 	}
 }
 
-// arrivesWrong checks that what a model said wrongly is in a form that vendors take.
+// arrivesWrong checks that a model's mistakes are sent back in a form that vendors accept.
 func (s Setup) arrivesWrong(t *testing.T) {
 	b := s.bench(t, Step{Text: "yes"})
 	req := opening()
@@ -305,8 +304,8 @@ func (s Setup) choices(t *testing.T) {
 	}
 }
 
-// forms checks that the schema of an answer arrives, and that the answer is what was said:
-// no vendor holds every model to it.
+// forms checks that the schema of an answer arrives, and that the answer is returned as it was given: no vendor holds every model
+// to the schema.
 func (s Setup) forms(t *testing.T) {
 	b := s.bench(t, Step{Text: `{"a":1}`}, Step{Text: "I will not"})
 	req := question()
@@ -321,7 +320,7 @@ func (s Setup) forms(t *testing.T) {
 	}
 }
 
-// keeps checks what becomes of a state in the next question.
+// keeps checks what happens to a state in the next question.
 func (s Setup) keeps(t *testing.T) {
 	step := Step{Thought: "hm", Text: "a", Calls: []Call{{ID: "x", Name: "read", Arguments: `{"path":"a"}`}}}
 	b := s.bench(t, step, Step{Text: "b"}, Step{Text: "b"}, Step{Text: "b"}, Step{Text: "b"})
@@ -362,7 +361,7 @@ func (s Setup) keeps(t *testing.T) {
 	}
 }
 
-// invalidTurns checks that nobody is asked what no vendor takes.
+// invalidTurns checks that nothing is sent that no vendor accepts.
 func (s Setup) invalidTurns(t *testing.T) {
 	s.bench(t).refuses(conversation, map[string]func(*llm.Request){
 		"a call without a result": func(q *llm.Request) { q.Messages[2].Results = q.Messages[2].Results[:1] },

@@ -8,26 +8,25 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// object is a value of a question as an object, empty for another.
+// object returns a value of a question as an object, empty for any other value.
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-// word is a value of a question as a text, "" for another.
+// word returns a value of a question as a text, "" for any other value.
 func word(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
-// result is that of a call for a vendor without a mark for errors.
+// result returns the result of a call for a vendor without a mark for errors.
 func result(id, text string) llm.ToolResult {
 	said, wrong := strings.CutPrefix(text, "Error: ")
 	return llm.ToolResult{ID: id, Text: said, Error: wrong}
 }
 
-// chatTurns reads messages of the Chat Completions API. A result is a message of its own
-// there, and part of the user's turn here.
+// chatTurns reads messages of the Chat Completions API. A result is a separate message there, and part of the user's turn here.
 func chatTurns(list any) (system string, all []Turn) {
 	messages, _ := list.([]any)
 	for _, m := range messages {
@@ -56,7 +55,7 @@ func chatTurns(list any) (system string, all []Turn) {
 	return system, all
 }
 
-// arguments reads those of a call, a text or, with Ollama, an object.
+// arguments reads the arguments of a call: a string or, with Ollama, an object.
 func arguments(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -64,7 +63,7 @@ func arguments(v any) string {
 	return encode(v)
 }
 
-// functions reads the tools of a question that has each in an object of its own.
+// functions reads the tools of a question that has each in a separate object.
 func functions(list any) (all []llm.Tool) {
 	tools, _ := list.([]any)
 	for _, t := range tools {
@@ -74,7 +73,7 @@ func functions(list any) (all []llm.Tool) {
 	return all
 }
 
-// choice reads what a question says of calls in one word, which vendors have several for.
+// choice reads a question's choice of calls, one word that differs among vendors.
 func choice(v any) llm.ToolChoice {
 	switch s := strings.ToLower(word(v)); s {
 	case "auto":
@@ -86,7 +85,7 @@ func choice(v any) llm.ToolChoice {
 	}
 }
 
-// schema reads the one of an answer, "" for none.
+// schema reads the schema of an answer, "" for none.
 func schema(v any) string {
 	if v == nil {
 		return ""
@@ -152,14 +151,13 @@ func partTurns(list any) (all []Turn) {
 	return all
 }
 
-// picture reads one in base64, which is empty where it is none.
+// picture reads a picture in base64, which is empty if it is invalid.
 func picture(kind, data string) llm.Picture {
 	bytes, _ := base64.StdEncoding.DecodeString(data)
 	return llm.Picture{Type: kind, Data: bytes}
 }
 
-// itemTurns reads the input of the Responses API, in which calls, results and reasoning
-// are items beside the messages.
+// itemTurns reads the input of the Responses API, in which calls, results and reasoning are items next to the messages.
 func itemTurns(list any) (all []Turn) {
 	items, _ := list.([]any)
 	turn := func(role string) *Turn {

@@ -9,15 +9,11 @@ import (
 	"strings"
 )
 
-// Host returns the address that a value of OLLAMA_HOST means, read as Ollama
-// reads it: "", HOST, HOST:PORT, :PORT, an IPv6 address with or without
-// brackets, http://… and https://…, each with a path or without. Without a
-// port it is 11434, or the scheme's own where a scheme is given; ollama.com is
-// https. An address that only a server can listen on, 0.0.0.0 or ::, is this
-// machine.
+// Host returns the address that a value of OLLAMA_HOST means, read as Ollama reads it: "", HOST, HOST:PORT, :PORT, an IPv6 address
+// with or without brackets, http://… and https://…, each with or without a path. The default port is 11434, or that of the scheme
+// if one is given; ollama.com is https. An address that only a server can listen on, 0.0.0.0 or ::, means this machine.
 //
-// Unlike Ollama, which takes its default then, it refuses a port or a scheme
-// that is none.
+// It refuses an invalid port or scheme, unlike Ollama, which then uses its default.
 func Host(value string) (*url.URL, error) {
 	scheme, rest, given := strings.Cut(strings.Trim(strings.TrimSpace(value), `"'`), "://")
 	port := "11434"
@@ -33,11 +29,11 @@ func Host(value string) (*url.URL, error) {
 	default:
 		return nil, fmt.Errorf("the host of Ollama has the scheme %q, which is neither http nor https", scheme)
 	}
-	if strings.ContainsAny(rest, "@?# ") { // and no text of it: a password may stand there
+	if strings.ContainsAny(rest, "@?# ") { // the error quotes none of it, since it may hold a password
 		return nil, errors.New("the host of Ollama is not HOST, HOST:PORT or http://HOST:PORT")
 	}
 	address, path, _ := strings.Cut(rest, "/")
-	// An address without a port, an IPv6 one above all, does not split.
+	// An address without a port, in particular an IPv6 one, does not split.
 	host := address
 	if h, p, err := net.SplitHostPort(address); err == nil {
 		host, port = h, p

@@ -29,16 +29,15 @@ type Options struct {
 	Transport http.RoundTripper // sends the requests; nil for one with a connection per call and proxies from the environment
 }
 
-// A Provider asks one Ollama server. It is an [llm.Provider]. A key is not
-// needed; one that is given goes as a bearer token to what stands before the
-// server.
+// A Provider asks one Ollama server. It is an [llm.Provider]. It needs no key; a given key is sent as a bearer token, for whatever
+// is in front of the server.
 type Provider struct {
 	host      *url.URL
 	keepAlive *api.Duration
 	send      http.RoundTripper
 }
 
-// New returns a provider. The error is that of a host which is none.
+// New returns a provider. It returns an error for an invalid host.
 func New(o Options) (*Provider, error) {
 	host, err := Host(o.Host)
 	if err != nil {
@@ -57,12 +56,11 @@ func New(o Options) (*Provider, error) {
 // Vendor returns "ollama".
 func (p *Provider) Vendor() string { return Vendor }
 
-// Generate asks req.Model, as [llm.Provider] says. A model that thinks does so
-// by its own default; its thoughts are not part of the answer, and the server
-// counts them with it.
+// Generate asks req.Model, as [llm.Provider] says. A model that thinks does so by its own default; its thoughts are not part of the
+// answer, and the server counts them with it.
 //
-// When the last line came but the answer is none, Truncated for one, the answer
-// beside the error has no text but the usage that the server counted.
+// If the last line came but the answer is invalid, for example Truncated, the answer returned with the error has no text but the
+// usage that the server counted.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
 	x := &exchange{call: p.call(key, req.Model)}
 	if err := wire.Check(req); err != nil {
@@ -79,7 +77,7 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 		lines   int
 	)
 	client := api.NewClient(p.host, &http.Client{Transport: x})
-	// The client calls back in its own goroutine, which is this one.
+	// The client calls back on its own goroutine, which is this one.
 	err = client.Chat(ctx, asked, func(line api.ChatResponse) error {
 		if err := ctx.Err(); err != nil || last.Done {
 			return err
@@ -92,7 +90,7 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 		if err := x.add(line.Message.ToolCalls); err != nil {
 			return err
 		}
-		// Message.Thinking is not part of the answer, and a sign of life.
+		// Message.Thinking is not part of the answer, but a sign of life.
 		if piece := line.Message.Content; piece != "" || line.Message.Thinking != "" || len(line.Message.ToolCalls) > 0 {
 			text.WriteString(piece)
 			stopped = yield(piece)
@@ -110,8 +108,8 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	return x.answer(req, last, text.String())
 }
 
-// CountTokens estimates: Ollama has no call that counts. The error is that of a
-// question that Generate would not ask either.
+// CountTokens estimates, since Ollama has no call that counts. It returns an error for a question that Generate would not ask
+// either.
 func (p *Provider) CountTokens(_ context.Context, _ llm.Key, req llm.Request) (llm.Tokens, error) {
 	if err := wire.Check(req); err != nil {
 		call := wire.Call{Vendor: Vendor, Model: req.Model}
@@ -120,8 +118,7 @@ func (p *Provider) CountTokens(_ context.Context, _ llm.Key, req llm.Request) (l
 	return llm.Estimate(req.Texts()...), nil
 }
 
-// Models returns the models that the server has. What they hold is the server's to
-// decide for each question, see req.Context.
+// Models returns the models that the server has. The server decides their context for each question, see req.Context.
 func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error) {
 	var list struct {
 		Models []struct {
@@ -138,15 +135,15 @@ func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error)
 	return models, nil
 }
 
-// call is a request, with a key or without.
+// call returns a request, with or without a key.
 func (p *Provider) call(key llm.Key, model string) *wire.Call {
 	return &wire.Call{Vendor: Vendor, Model: model, Key: key, Header: "Authorization", Prefix: "Bearer ", Base: p.send, Parse: fault}
 }
 
-// question returns req in Ollama's form. Source: docs/api.md of Ollama, "Generate
-// a chat completion", and docs/modelfile.mdx for the options.
+// question returns req in Ollama's form. Source: docs/api.md of Ollama, "Generate a chat completion", and docs/modelfile.mdx for
+// the options.
 func (p *Provider) question(req llm.Request) (*api.ChatRequest, error) {
-	// Neither the oldest messages nor the start of the answer may be left out.
+	// Neither the oldest messages nor the start of the answer may be dropped.
 	whole := false
 	q := &api.ChatRequest{
 		Model: req.Model, KeepAlive: p.keepAlive, Truncate: &whole, Shift: &whole,
@@ -158,8 +155,8 @@ func (p *Provider) question(req llm.Request) (*api.ChatRequest, error) {
 	if req.TopK > 0 {
 		q.Options["top_k"] = req.TopK
 	}
-	// Without num_ctx the server takes its default, which may be far less than
-	// the model holds; another value than last time makes it load the model anew.
+	// Without num_ctx the server uses its default, which may be far less than the model holds. A value that differs from the last
+	// one makes it reload the model.
 	if req.Context > 0 {
 		q.Options["num_ctx"] = req.Context
 	}
@@ -175,8 +172,7 @@ func (p *Provider) question(req llm.Request) (*api.ChatRequest, error) {
 	return q, converse(q, req)
 }
 
-// fault reads the body of an error: an object with a text. What is no such
-// object does not come from Ollama: false.
+// fault reads the body of an error: an object with a text. It returns false for anything else, which does not come from Ollama.
 func fault(status int, body []byte) (wire.Fault, bool) {
 	var e struct {
 		Error string `json:"error"`
@@ -187,7 +183,7 @@ func fault(status int, body []byte) (wire.Fault, bool) {
 	return wire.Fault{Kind: wire.KindOf(status), Text: e.Error}, true
 }
 
-// An exchange is one call and the end of what came in it.
+// An exchange is one call and the end of the bytes it received.
 type exchange struct {
 	call    *wire.Call
 	tail    tail
@@ -195,7 +191,7 @@ type exchange struct {
 	thought strings.Builder
 }
 
-// RoundTrip sends a request of the client and keeps the end of what comes.
+// RoundTrip sends a request of the client and keeps the end of the response.
 func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := x.call.RoundTrip(r)
 	if err == nil {
@@ -207,8 +203,7 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A tail keeps the last bytes written to it: enough for a line that explains
-// an error.
+// A tail keeps the last bytes written to it: enough for a line that explains an error.
 type tail []byte
 
 // Write keeps the last 4 KiB.
@@ -226,8 +221,7 @@ func (t tail) line() []byte {
 	return all[bytes.LastIndexByte(all, '\n')+1:]
 }
 
-// explain returns what err, which ended the call, means, with a hint where the
-// user can help.
+// explain returns the meaning of err, which ended the call, with a hint if the user can help.
 func (x *exchange) explain(ctx context.Context, err error) error {
 	err = x.call.Err(ctx, err)
 	var e *llm.Error
@@ -236,9 +230,8 @@ func (x *exchange) explain(ctx context.Context, err error) error {
 	}
 	switch {
 	case e.Kind == llm.Malformed:
-		// The client returns the same error for a line that is no JSON and for
-		// one in which the server says what went wrong, after a status that
-		// promised success.
+		// The client returns the same error for a line that is not JSON and for one in which the server reports a fault after a
+		// status that promised success.
 		if f, ok := fault(http.StatusInternalServerError, x.tail.line()); ok {
 			return x.call.Error(f.Kind, "in mid-answer: "+f.Text, nil)
 		}
@@ -250,9 +243,8 @@ func (x *exchange) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// unfinished returns why a stream has no last line although the client saw no
-// error. The client's scanner stops without a word when a line does not fit its
-// 8 MB, and then the body has not ended.
+// unfinished returns why a stream has no last line although the client saw no error. The client's scanner stops silently when a
+// line does not fit its 8 MB, and then the body has not ended.
 func (x *exchange) unfinished() error {
 	if x.call.Finished() {
 		return x.call.Error(llm.Network, "the stream ended before the answer was done", nil)
@@ -260,8 +252,8 @@ func (x *exchange) unfinished() error {
 	return errors.New("a line of the stream is too long")
 }
 
-// answer judges what was said when the last line has come. An answer without
-// text is an error: whoever asked for an edit has none.
+// answer judges the answer after the last line has come. An answer without text or calls is an error: the caller asked for an edit
+// and has none.
 func (x *exchange) answer(req llm.Request, last api.ChatResponse, text string) (llm.Answer, error) {
 	a := llm.Answer{Text: text, Model: req.Model, Calls: x.calls.Whole(req)}
 	a.Usage = llm.Usage{

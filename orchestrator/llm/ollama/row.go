@@ -2,11 +2,11 @@ package ollama
 
 import "agent/orchestrator/llm"
 
-// Row returns what the product knows of Ollama.
+// Row returns what the product knows about Ollama.
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "Ollama", Model: "qwen3-coder:30b", Local: true,
-		Tools: llm.EmulatedTools, // which of them have calls is known to their servers alone
+		Tools: llm.EmulatedTools, // only their servers know which of them support calls
 		Setup: "start Ollama (`ollama serve`, `ollama pull qwen3-coder:30b`)",
 		Settings: []llm.Setting{
 			{

@@ -10,12 +10,10 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// converse puts the turns of req into q, in which each result is a message of its own,
-// and its tools. Ollama has no option for a choice: where no call is wanted no tool is
-// shown, which its templates take beside calls of before.
+// converse puts the turns of req into q, with each result as a separate message, and its tools. Ollama has no option for a choice
+// of tools. If no call is wanted, no tool is shown, which its templates accept together with earlier calls.
 //
-// Tools and arguments go through the client's own types. What those do not know, the
-// server would not know either.
+// Tools and arguments go through the client's own types. Anything that those do not know, the server would not know either.
 func converse(q *api.ChatRequest, req llm.Request) error {
 	for _, t := range req.Tools {
 		tool := api.Tool{Type: "function", Function: api.ToolFunction{Name: t.Name, Description: t.About}}
@@ -51,7 +49,7 @@ func converse(q *api.ChatRequest, req llm.Request) error {
 	return nil
 }
 
-// add takes the calls of a line, which are whole.
+// add takes the calls of a line, which are complete.
 func (x *exchange) add(calls []api.ToolCall) error {
 	for _, c := range calls {
 		arguments, err := json.Marshal(c.Function.Arguments)
@@ -65,8 +63,8 @@ func (x *exchange) add(calls []api.ToolCall) error {
 	return nil
 }
 
-// state returns the thoughts before calls, which some templates give back to the model:
-// that of gpt-oss for one. Nil where there are none.
+// state returns the thoughts before calls, which some templates give back to the model, for example that of gpt-oss. It is nil if
+// there are none.
 func (x *exchange) state(model string, calls []llm.ToolCall) *llm.State {
 	data, err := json.Marshal(x.thought.String())
 	if err != nil || x.thought.Len() == 0 || len(calls) == 0 {

@@ -8,20 +8,19 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// An errorBody is how the API, and most that take its place, explain an error. The
-// code is a name, or the status as a number.
+// An errorBody is how the API, and most servers that stand in for it, explain an error. The code is a name, or the status as a
+// number.
 type errorBody struct {
 	Message  string          `json:"message"`
 	Type     string          `json:"type"`
 	Code     json.RawMessage `json:"code"`
 	Metadata struct {
-		Reasons json.RawMessage `json:"reasons"` // of OpenRouter: what its moderation flagged
+		Reasons json.RawMessage `json:"reasons"` // from OpenRouter: what its moderation flagged
 	} `json:"metadata"`
 }
 
-// kinds are the codes, and the types where there is no code, that say more than the
-// status. Source: "Error codes" of OpenAI's API reference, and ResponseErrorCode of
-// its description (2026).
+// kinds maps the codes, or the types without a code, that say more than the status. Source: "Error codes" of OpenAI's API
+// reference, and ResponseErrorCode of its description (2026).
 var kinds = map[string]llm.Kind{
 	"insufficient_quota":                   llm.Quota,
 	"billing_hard_limit_reached":           llm.Balance,
@@ -39,13 +38,12 @@ var kinds = map[string]llm.Kind{
 	"slow_down":                            llm.Overloaded,
 }
 
-// Fault reads the body of an error with a status, in the forms in which OpenAI and
-// the servers that speak as it does write one. What is no such body, a page of a
-// proxy for one, is not the vendor's: false.
+// Fault reads the body of an error with a status, in the forms that OpenAI and compatible servers write. It returns false for
+// anything else, such as the page of a proxy, which is not the vendor's.
 func Fault(status int, body []byte) (wire.Fault, bool) {
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
-		Object  string          `json:"object"` // "error" where the fields of the error stand here
+		Object  string          `json:"object"` // "error" if the fields of the error are here
 		Message string          `json:"message"`
 	}
 	if json.Unmarshal(body, &outer) != nil {
@@ -68,7 +66,7 @@ func Fault(status int, body []byte) (wire.Fault, bool) {
 	return e.fault(status), true
 }
 
-// fault returns what e means with a status, or with the status that is its code.
+// fault returns the meaning of e with a status, or with the status that is its code.
 func (e errorBody) fault(status int) wire.Fault {
 	var (
 		code   string
@@ -83,7 +81,7 @@ func (e errorBody) fault(status int) wire.Fault {
 	} else if kind, ok := kinds[e.Type]; ok && code == "" {
 		f.Kind = kind
 	}
-	if len(e.Metadata.Reasons) > 0 && f.Kind == llm.Auth { // a 403 of OpenRouter's moderation says nothing of the key
+	if len(e.Metadata.Reasons) > 0 && f.Kind == llm.Auth { // a 403 of OpenRouter's moderation says nothing about the key
 		f.Kind = llm.Refused
 	}
 	return f

@@ -21,7 +21,7 @@ const BaseURL = "https://api.openai.com/v1"
 
 // Options say where to ask. The zero value asks OpenAI.
 type Options struct {
-	BaseURL   string            // up to and with /v1; "" for BaseURL
+	BaseURL   string            // up to and including /v1; "" for BaseURL
 	Transport http.RoundTripper // sends the requests; nil for one with a connection per call and proxies from the environment
 }
 
@@ -31,7 +31,7 @@ type Provider struct {
 	send http.RoundTripper
 }
 
-// New returns a provider. The error is that of a base URL which is none.
+// New returns a provider. It returns an error for an invalid base URL.
 func New(o Options) (*Provider, error) {
 	base, err := wire.BaseURL("OpenAI", cmp.Or(o.BaseURL, BaseURL))
 	if err != nil {
@@ -46,8 +46,7 @@ func New(o Options) (*Provider, error) {
 // Vendor returns "openai".
 func (p *Provider) Vendor() string { return Vendor }
 
-// A question is the body of a request, as far as it is used here. Source: "Create a
-// model response" of OpenAI's API reference.
+// A question is the body of a request, as far as it is used here. Source: "Create a model response" of OpenAI's API reference.
 type question struct {
 	Model        string    `json:"model"`
 	Instructions string    `json:"instructions,omitempty"`
@@ -56,7 +55,7 @@ type question struct {
 	Store        bool      `json:"store"`
 	Temperature  *float64  `json:"temperature,omitempty"`
 	TopP         float64   `json:"top_p,omitempty"`
-	MaxTokens    int       `json:"max_output_tokens,omitempty"` // reasoning included
+	MaxTokens    int       `json:"max_output_tokens,omitempty"` // including reasoning
 	Tools        []tool    `json:"tools,omitempty"`
 	Choice       string    `json:"tool_choice,omitempty"`
 	Include      []string  `json:"include,omitempty"`
@@ -65,10 +64,10 @@ type question struct {
 
 type message struct {
 	Role    llm.Role `json:"role"`
-	Content any      `json:"content"` // a text, or a list with pictures
+	Content any      `json:"content"` // a string, or a list with pictures
 }
 
-// A textForm says in which form the text of an answer is.
+// A textForm says which form the text of an answer has.
 type textForm struct {
 	Format struct {
 		Type   string          `json:"type"`
@@ -78,8 +77,8 @@ type textForm struct {
 	} `json:"format"`
 }
 
-// reasoning are the models that refuse a temperature other than their own.
-// Source: "Using GPT-5" and "Reasoning models" of OpenAI's guides.
+// reasoning matches the models that refuse a temperature other than their own. Source: "Using GPT-5" and "Reasoning models" of
+// OpenAI's guides.
 var reasoning = lazyregexp.New(`^(ft:)?(o[1-9]|gpt-[5-9]|gpt-[1-9][0-9]|codex)`)
 
 // newQuestion returns req in OpenAI's form, for a key.
@@ -104,11 +103,11 @@ func newQuestion(req llm.Request, key llm.Key) question {
 	return q
 }
 
-// Generate asks req.Model with key, as [llm.Provider] says. Reasoning is no part of
-// the answer, but of its usage. req.Context is OpenAI's to choose.
+// Generate asks req.Model with key, as [llm.Provider] says. Reasoning is not part of the answer, but counts in its usage. OpenAI
+// chooses req.Context.
 //
-// When the last event came but the answer is none, Truncated or Refused for one,
-// the answer beside the error has no text but the usage that the vendor counted.
+// If the last event came but the answer is invalid, for example Truncated or Refused, the answer returned with the error has no
+// text but the usage that the vendor counted.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
 	call, err := p.call(key, req.Model)
 	if err != nil {
@@ -142,8 +141,8 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	return s.answer(req)
 }
 
-// CountTokens estimates: what counts a question at OpenAI is not offered by those who
-// take its place. The error is that of a question that Generate would not ask either.
+// CountTokens estimates, since compatible servers do not offer OpenAI's call that counts. It returns an error for a question that
+// Generate would not ask either.
 func (p *Provider) CountTokens(_ context.Context, key llm.Key, req llm.Request) (llm.Tokens, error) {
 	call, err := p.call(key, req.Model)
 	if err != nil {
@@ -155,7 +154,7 @@ func (p *Provider) CountTokens(_ context.Context, key llm.Key, req llm.Request) 
 	return llm.Estimate(req.Texts()...), nil
 }
 
-// Models returns the models that the key may ask. OpenAI tells their names alone.
+// Models returns the models that the key may ask. OpenAI reports only their names.
 func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error) {
 	call, err := p.call(key, "")
 	if err != nil {
@@ -176,7 +175,7 @@ func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error)
 	return models, nil
 }
 
-// call prepares a request with a key, which must be one.
+// call prepares a request with a key, which must be sendable.
 func (p *Provider) call(key llm.Key, model string) (*wire.Call, error) {
 	call := &wire.Call{Vendor: Vendor, Model: model, Key: key, Header: "Authorization", Prefix: "Bearer ", Base: p.send, Parse: Fault}
 	if !wire.Sendable(key) {

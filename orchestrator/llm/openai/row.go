@@ -2,7 +2,7 @@ package openai
 
 import "agent/orchestrator/llm"
 
-// Row returns what the product knows of OpenAI.
+// Row returns what the product knows about OpenAI.
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "OpenAI", Model: "gpt-5.3-codex",

@@ -14,13 +14,13 @@ import (
 type event struct {
 	Type      string          `json:"type"`
 	Delta     json.RawMessage `json:"delta"`
-	Item      json.RawMessage `json:"item"` // of output_item.done: a part of the answer, whole
+	Item      json.RawMessage `json:"item"` // for output_item.done: a complete part of the answer
 	Response  *response       `json:"response"`
-	errorBody                 // of type error
+	errorBody                 // for type error
 	Error     json.RawMessage `json:"error"` // the same in newer versions
 }
 
-// A response is what the last event holds of the answer as a whole.
+// A response is what the last event says about the answer as a whole.
 type response struct {
 	Model      string `json:"model"`
 	Usage      *usage `json:"usage"`
@@ -30,14 +30,13 @@ type response struct {
 	Error *errorBody `json:"error"`
 }
 
-// A usage counts tokens. The counts are read as any number, for what is written
-// there may be nonsense.
+// A usage counts tokens. The counts are read as any number, since they may be nonsense.
 type usage struct {
-	In        float64 `json:"input_tokens"` // cached ones included
+	In        float64 `json:"input_tokens"` // including cached ones
 	InDetails struct {
 		Cached float64 `json:"cached_tokens"`
 	} `json:"input_tokens_details"`
-	Out        float64 `json:"output_tokens"` // reasoning included
+	Out        float64 `json:"output_tokens"` // including reasoning
 	OutDetails struct {
 		Reasoning float64 `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
@@ -50,11 +49,11 @@ type stream struct {
 	output  output
 	events  *wire.Events
 	text    strings.Builder
-	refused strings.Builder // what the model said in place of an answer
+	refused strings.Builder // the model's refusal in place of an answer
 	last    *event          // the event that ended the answer, nil before
 }
 
-// next reads one event. alive says that it is a sign of life, with text or without.
+// next reads one event. alive says that it is a sign of life, with or without text.
 func (s *stream) next() (piece string, alive bool, err error) {
 	raw, err := s.events.Next()
 	if err != nil || len(raw.Data) == 0 { // a comment keeps the connection open
@@ -85,8 +84,8 @@ func (s *stream) next() (piece string, alive bool, err error) {
 	return piece, true, err
 }
 
-// interrupted returns the error that came as an event, after the status that promised
-// success. Without a code it is the vendor's own trouble.
+// interrupted returns the error that came as an event, after a status that promised success. Without a code it counts as an
+// internal fault of the vendor.
 func (s *stream) interrupted(e event, raw []byte) error {
 	f, ok := Fault(http.StatusInternalServerError, raw)
 	if !ok {
@@ -95,8 +94,8 @@ func (s *stream) interrupted(e event, raw []byte) error {
 	return s.call.Error(f.Kind, "in mid-answer: "+f.Text, nil)
 }
 
-// answer judges what was said when the last event has come. An answer without text
-// is an error: whoever asked for an edit has none.
+// answer judges the answer after the last event has come. An answer without text or calls is an error: the caller asked for an edit
+// and has none.
 func (s *stream) answer(req llm.Request) (llm.Answer, error) {
 	r := s.last.Response
 	if r == nil {
@@ -129,8 +128,8 @@ func (s *stream) answer(req llm.Request) (llm.Answer, error) {
 	return a, nil
 }
 
-// ending returns the kind of error that the last event is, with a detail, or "" for
-// the model's own end. A reason that is not known here is not taken for that.
+// ending returns the kind of error that the last event means, with a detail, or "" for the model's own end. An unknown reason does
+// not count as the model's own end.
 func (s *stream) ending(r response) (llm.Kind, string) {
 	switch {
 	case s.last.Type == "response.failed" && r.Error != nil:

@@ -14,12 +14,11 @@ type tool struct {
 	Name   string          `json:"name"`
 	About  string          `json:"description,omitempty"`
 	Schema json.RawMessage `json:"parameters"`
-	// Strict takes only schemas without an argument that may be absent. It is what the
-	// API does unless it is told otherwise.
+	// Strict accepts only schemas without an argument that may be absent. It is the API's default.
 	Strict bool `json:"strict"`
 }
 
-// A call and a result are items of the input of their own, beside messages.
+// call and result are separate items of the input, next to messages.
 type call struct {
 	Type      string `json:"type"` // function_call
 	ID        string `json:"call_id"`
@@ -61,16 +60,15 @@ func seen(m llm.Message) (list []map[string]string) {
 	return append(list, map[string]string{"type": "input_text", "text": m.Text})
 }
 
-// An output is what an answer consists of, in the model's order: reasoning, messages and
-// calls, each once it is whole.
+// An output is what an answer consists of, in the model's order: reasoning, messages and calls, each once it is complete.
 type output struct {
 	calls  wire.Calls
 	items  []json.RawMessage
 	hidden bool // there is reasoning that only OpenAI can read
 }
 
-// add takes an item, of an event that is raw. An item of a kind that is not known here,
-// such as a tool of OpenAI's own, was not asked for, and changes nothing.
+// add takes an item from an event, whose data is raw. An item of an unknown kind, such as one of OpenAI's own tools, was not
+// requested, and changes nothing.
 func (o *output) add(item, raw json.RawMessage) error {
 	var i struct {
 		Type      string `json:"type"`
@@ -96,7 +94,7 @@ func (o *output) add(item, raw json.RawMessage) error {
 	default:
 		return nil
 	}
-	// Their IDs are of what OpenAI stores, and nothing is stored.
+	// The IDs refer to what OpenAI stores, and nothing is stored.
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(item, &fields); err != nil {
 		return err
@@ -108,14 +106,14 @@ func (o *output) add(item, raw json.RawMessage) error {
 	return err
 }
 
-// A memory is the data of a State: the items of an answer, and for which key. Another
-// key may be of another organization, which cannot read their reasoning.
+// A memory is the data of a State: the items of an answer, and the key they are for. Another key may belong to another
+// organization, which cannot read their reasoning.
 type memory struct {
 	Key   string            `json:"key"` // ID
 	Items []json.RawMessage `json:"items"`
 }
 
-// state returns what is to be sent back of an answer whose text and calls do not say it all.
+// state returns what to send back for an answer that its text and calls do not describe completely.
 func (o *output) state(model string, key llm.Key) *llm.State {
 	data, err := json.Marshal(memory{key.ID, o.items})
 	if err != nil {
@@ -124,7 +122,7 @@ func (o *output) state(model string, key llm.Key) *llm.State {
 	return &llm.State{Vendor: Vendor, Model: model, Data: data}
 }
 
-// kept returns the items of a state of OpenAI's, none where it cannot be read.
+// kept returns the items of a state of OpenAI's, or nil if it cannot be used.
 func kept(model string, key llm.Key, s *llm.State) (list []any) {
 	var m memory
 	if s == nil || s.Vendor != Vendor || s.Model != model || json.Unmarshal(s.Data, &m) != nil || m.Key != key.ID {

@@ -1,7 +1,7 @@
 // Package vendors lists the vendors of models that the product can ask.
 //
-// It owns the list and its order alone: what a vendor needs is in the row of its own
-// package, and a test refuses a row that lacks a part.
+// It owns only the list and its order. The row in each vendor's own package says what that vendor needs, and a test refuses a row
+// that lacks a part.
 package vendors
 
 import (
@@ -13,8 +13,7 @@ import (
 	"agent/orchestrator/llm/openai"
 )
 
-// All returns one row for each vendor. Where a user names no model, those that can
-// answer are asked in this order.
+// All returns one row for each vendor. If a user names no model, the vendors that can answer are asked in this order.
 func All() []llm.Vendor {
 	return []llm.Vendor{gemini.Row(), anthropic.Row(), openai.Row(), compatible.Row(), ollama.Row()}
 }

@@ -8,9 +8,8 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// BaseURL returns an address at which a vendor is asked, without a slash at its end.
-// The error is that of one which is none, or which holds a password or a query:
-// neither belongs into a URL. It quotes nothing of it.
+// BaseURL returns an address at which a vendor is asked, without a trailing slash. It returns an error for an invalid address, or
+// one that holds a password or a query: neither belongs in a URL. The error quotes nothing of the address.
 func BaseURL(title, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -22,7 +21,7 @@ func BaseURL(title, address string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// Sendable says whether a key can stand in a header: it is not empty, and printable ASCII.
+// Sendable reports whether a key can be sent in a header: it is not empty, and printable ASCII.
 func Sendable(key llm.Key) bool {
 	secret := key.Secret()
 	return secret != "" && !strings.ContainsFunc(secret, func(r rune) bool { return r < '!' || r > '~' })

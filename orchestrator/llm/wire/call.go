@@ -15,14 +15,13 @@ import (
 )
 
 const (
-	// MaxBody bounds an answer. The longest answers of today's models are
-	// 65,536 tokens, about 20 MiB when every token is an event of its own.
+	// MaxBody bounds an answer. The longest answers of today's models are 65,536 tokens, about 20 MiB if every token is a separate
+	// event.
 	MaxBody = 32 << 20 >> lowerBody
-	// MaxEvents bounds the events of an answer: four for each of those tokens,
-	// thoughts and counts among them. Reading an event costs far more than its
-	// bytes do, so many small ones would keep a processor busy for a minute.
+	// MaxEvents bounds the events of an answer: four for each of those tokens, including thoughts and counts. Reading an event
+	// costs far more than its bytes do, so many small ones would keep a processor busy for a minute.
 	MaxEvents = 1 << 18 >> lowerEvents
-	// maxFault bounds what is read of a body that only explains an error.
+	// maxFault bounds what is read from a body that only explains an error.
 	maxFault = 64 << 10
 	// maxHeader bounds the header of an answer.
 	maxHeader = 1 << 20
@@ -34,10 +33,9 @@ var errTooLong = fmt.Errorf("the answer is longer than %d MiB", MaxBody>>20)
 // ErrEvents ends an answer of more than MaxEvents events.
 var ErrEvents = fmt.Errorf("the answer has more than %d events", MaxEvents)
 
-// NewTransport returns the transport for calls to vendors: proxies as the
-// environment says, and a connection per call. A handshake is short beside an
-// answer of a model, and so nothing outlives a call: no idle connection that
-// the vendor has closed meanwhile, and no goroutine that waits for one.
+// NewTransport returns the transport for calls to vendors: it uses the proxies of the environment, and one connection per call. A
+// handshake is short compared to a model's answer, and this way nothing outlives a call: no idle connection that the vendor has
+// closed meanwhile, and no goroutine that waits for one.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -49,32 +47,31 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// A Fault is what a vendor said instead of an answer.
+// A Fault is a vendor's message in place of an answer.
 type Fault struct {
 	Kind  llm.Kind
 	Text  string        // in the vendor's words
-	After time.Duration // how long the vendor asks to wait, 0 when it says nothing
+	After time.Duration // how long the vendor asks to wait, 0 if it does not say
 }
 
-// A Call is one request to a vendor: the http.RoundTripper of a client that
-// lives as long as the request. It is used by one goroutine and not reused.
+// A Call is one request to a vendor: the http.RoundTripper of a client that lives as long as the request. It is used by one
+// goroutine and not reused.
 type Call struct {
 	Vendor, Model string
 	Key           llm.Key
 	Header        string                                      // the header that carries the key
-	Prefix        string                                      // what stands before the key in it
+	Prefix        string                                      // the text before the key in that header
 	Base          http.RoundTripper                           // sends the request
-	Parse         func(status int, body []byte) (Fault, bool) // reads the body of an error, false when it is not the vendor's
+	Parse         func(status int, body []byte) (Fault, bool) // reads the body of an error, false if it is not the vendor's
 
-	status int   // of the response, 0 before there is one
-	body   *body // of a success, nil before
+	status int   // of the response, 0 before it arrives
+	body   *body // of a successful response, nil before
 }
 
-// RoundTrip sends r with the key and returns a successful response whose body
-// ends at MaxBody. Everything else is an *llm.Error: a status that is no
-// success, a redirect, which could take the key elsewhere, and a page of HTML.
+// RoundTrip sends r with the key and returns a successful response whose body ends at MaxBody. Everything else is an *llm.Error: a
+// status other than success, a redirect, which could take the key elsewhere, and an HTML page.
 func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context()) // a RoundTripper leaves the caller's request as it is
+	r = r.Clone(r.Context()) // a RoundTripper must not change the caller's request
 	if secret := c.Key.Secret(); secret != "" {
 		r.Header.Set(c.Header, c.Prefix+secret)
 	}
@@ -92,8 +89,7 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// broke words why there was no response: the end of a connection has no more
-// to say for itself than EOF.
+// broke describes why there was no response: a closed connection reports nothing but EOF.
 func broke(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "the connection was closed before there was an answer"
@@ -101,7 +97,7 @@ func broke(err error) string {
 	return err.Error()
 }
 
-// refuse returns the error that resp is.
+// refuse returns the error that resp stands for.
 func (c *Call) refuse(resp *http.Response) *llm.Error {
 	// A body that breaks off explains as much as was read of it.
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault))
@@ -109,7 +105,7 @@ func (c *Call) refuse(resp *http.Response) *llm.Error {
 	if !known {
 		fault = Fault{Kind: kindOfPage(resp), Text: string(text)}
 	}
-	// A status alone, as of many proxies, is at least named.
+	// A bare status, as from many proxies, is at least named.
 	if strings.TrimSpace(fault.Text) == "" {
 		fault.Text = cmp.Or(http.StatusText(resp.StatusCode), "without a word")
 	}
@@ -122,28 +118,27 @@ func (c *Call) refuse(resp *http.Response) *llm.Error {
 	return e
 }
 
-// Status is the status of the response, 0 when there was none.
+// Status returns the status of the response, 0 if there was none.
 func (c *Call) Status() int { return c.status }
 
-// Finished says whether the body was read to its end.
+// Finished reports whether the body was read to its end.
 func (c *Call) Finished() bool { return c.body != nil && c.body.err == io.EOF }
 
-// Close gives the response up, when there is one.
+// Close abandons the response, if there is one.
 func (c *Call) Close() {
 	if c.body != nil {
-		// What is given up has no result, and so no error that matters.
+		// An abandoned response has no result, and so no error that matters.
 		_ = c.body.Close()
 	}
 }
 
-// Err returns what err, which ended the call, means to a caller of a provider:
-// the end of ctx as it is, an *llm.Error that was already made, a broken
-// connection, or an answer that is none.
+// Err returns the meaning of err, which ended the call, for a caller of a provider: the error of ctx unchanged, an *llm.Error that
+// already exists, a broken connection, or an invalid answer.
 func (c *Call) Err(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// A dialler knows the deadline too and may give up a moment before ctx.
+	// A dialler knows the deadline too and may give up just before ctx.
 	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
 		return context.DeadlineExceeded
 	}
@@ -163,8 +158,8 @@ func (c *Call) Err(ctx context.Context, err error) error {
 	return c.Error(llm.Malformed, err.Error(), nil)
 }
 
-// Error returns an error of this call. Its detail is one line of at most 300
-// bytes without the key; a cause whose text holds the key is dropped.
+// Error returns an error of this call. Its detail is one line of at most 300 bytes without the key. It drops a cause whose text
+// holds the key.
 func (c *Call) Error(kind llm.Kind, detail string, cause error) *llm.Error {
 	e := llm.NewError(kind, c.Vendor, llm.Line(c.Model), detail, c.Key)
 	if cause != nil && llm.Mask(cause.Error(), c.Key) == cause.Error() {
@@ -173,14 +168,13 @@ func (c *Call) Error(kind llm.Kind, detail string, cause error) *llm.Error {
 	return e
 }
 
-// isHTML says whether a response is a page, by its own word.
+// isHTML reports whether a response declares itself an HTML page.
 func isHTML(h http.Header) bool {
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(h.Get("Content-Type"))), "text/html")
 }
 
-// kindOfPage returns the kind of a response whose body is not the vendor's. A
-// page of HTML, or a 404, then comes from what stands between, or from a wrong
-// address, and says nothing about key, model or question.
+// kindOfPage returns the kind of a response whose body is not the vendor's. An HTML page, or a 404, then comes from an intermediary
+// or a wrong address, and says nothing about key, model or question.
 func kindOfPage(resp *http.Response) llm.Kind {
 	kind := KindOf(resp.StatusCode)
 	switch kind {
@@ -195,14 +189,14 @@ func kindOfPage(resp *http.Response) llm.Kind {
 	return kind
 }
 
-// A body bounds what is read of an answer and remembers how it ended.
+// A body bounds what is read from an answer and remembers how it ended.
 type body struct {
 	rc   io.ReadCloser
 	left int
 	err  error
 }
 
-// Read reads until the answer, or what is left of its bound, ends.
+// Read reads until the answer, or the rest of its bound, ends.
 func (b *body) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		b.err = errTooLong
@@ -216,5 +210,5 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the answer.
+// Close closes the response body.
 func (b *body) Close() error { return b.rc.Close() }

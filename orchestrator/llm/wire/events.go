@@ -10,25 +10,24 @@ import (
 
 // An Event is one server-sent event.
 type Event struct {
-	Name string // "" where the vendor names none
-	Data []byte // empty for a comment, by which a vendor says that it is at work
+	Name string // "" if the vendor gives no name
+	Data []byte // empty for a comment, by which a vendor says that it is working
 }
 
-// Events reads server-sent events (WHATWG HTML, 9.2.6), one at a time. It is
-// stricter than that text: a line that is no field is no part of a vendor's
-// stream but something in its place, and an event that was begun must be ended.
+// Events reads server-sent events (WHATWG HTML, 9.2.6), one at a time. It is stricter than that text: a line that is not a field
+// comes from something other than a vendor's stream, and an event that was begun must be ended.
 type Events struct {
 	in *bufio.Reader
 	n  int
 }
 
-// NewEvents returns the events of a body, which is bounded by its Call.
+// NewEvents returns the events of a body, which its Call bounds.
 func NewEvents(body io.Reader) *Events { return &Events{in: bufio.NewReader(body)} }
 
-// errNoEvents is what a body is that is not written in events.
+// errNoEvents is the error for a body that does not consist of events.
 var errNoEvents = errors.New("the answer is no stream of events")
 
-// Next returns the next event, or io.EOF when the stream ended between two of them.
+// Next returns the next event, or io.EOF if the stream ended between two events.
 func (e *Events) Next() (Event, error) {
 	if e.n++; e.n > MaxEvents {
 		return Event{}, ErrEvents
@@ -66,7 +65,7 @@ func (e *Events) Next() (Event, error) {
 				event.Data = append(event.Data, '\n')
 			}
 			event.Data, begun = append(event.Data, value...), true
-		case "error": // no field of the format: llama.cpp's server writes its errors so
+		case "error": // not a field of the format, but how llama.cpp's server writes its errors
 			event.Name, event.Data, begun = "error", value, true
 		case "id", "retry":
 		default:
@@ -75,13 +74,12 @@ func (e *Events) Next() (Event, error) {
 	}
 }
 
-// Torn says whether decoding raw to text put a replacement character where raw has
-// none: bytes that are no UTF-8, or half of a surrogate pair. Code with a character
-// exchanged would be worse than no answer.
+// Torn reports whether decoding raw to text put a replacement character where raw has none: for bytes that are not UTF-8, or for
+// half of a surrogate pair. Code with one wrong character would be worse than no answer.
 func Torn(raw []byte, text string) bool {
 	const replacement = "\uFFFD"
 	return strings.Contains(text, replacement) && !bytes.Contains(raw, []byte(replacement)) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
 }
 
-// ErrTorn is what a text is that Torn says of.
+// ErrTorn is the error for a text for which Torn reports true.
 var ErrTorn = errors.New("the answer is not valid Unicode")

@@ -7,12 +7,11 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// maxTokens is more than any model holds. A larger count is a mistake of the
-// vendor, and a budget would end on it.
+// maxTokens is more than any model holds. A larger count is a mistake of the vendor, and would exhaust a budget.
 const maxTokens = 100_000_000
 
-// Check returns why req cannot be asked, nil when it can: it needs a model, turns that
-// are a conversation, and valid UTF-8, which JSON would otherwise change without a word.
+// Check returns why req cannot be asked, or nil if it can. It needs a model, turns that form a valid conversation, and valid UTF-8,
+// which JSON would otherwise change silently.
 func Check(req llm.Request) error {
 	if req.Model == "" {
 		return errors.New("no model is named")
@@ -28,9 +27,8 @@ func Check(req llm.Request) error {
 	return nil
 }
 
-// Count returns n as a measured count, or an estimate for texts when no vendor
-// can mean n: zero or less, which is also how a missing count reads, or more
-// than any model holds.
+// Count returns n as a measured count. It returns an estimate for texts if n cannot be right: zero or less, which also stands for a
+// missing count, or more than any model holds.
 func Count(n float64, texts ...string) llm.Tokens {
 	if n > 0 && n <= maxTokens {
 		return llm.Tokens{N: int(n)}
@@ -38,7 +36,7 @@ func Count(n float64, texts ...string) llm.Tokens {
 	return llm.Estimate(texts...)
 }
 
-// Part returns n when it is a part of whole, else 0.
+// Part returns n if it is a part of whole, else 0.
 func Part(n float64, whole llm.Tokens) int {
 	if n > 0 && n <= float64(whole.N) {
 		return int(n)
@@ -46,7 +44,7 @@ func Part(n float64, whole llm.Tokens) int {
 	return 0
 }
 
-// Size returns what a vendor says that a model holds, 0 when no model can hold that.
+// Size returns a vendor's figure for the context of a model, or 0 if no model can hold that.
 func Size(n float64) int {
 	if n > 0 && n <= maxTokens {
 		return int(n)

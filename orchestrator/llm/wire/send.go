@@ -9,8 +9,8 @@ import (
 	"net/http"
 )
 
-// Post asks at u with a question as JSON and returns the body of the answer, which
-// Close closes. The error is one of RoundTrip, see Err.
+// Post sends a question as JSON to u and returns the body of the answer, which Close closes. The error is one of RoundTrip, see
+// Err.
 func (c *Call) Post(ctx context.Context, u string, question any) (io.Reader, error) {
 	text, err := json.Marshal(question)
 	if err != nil {
@@ -28,8 +28,8 @@ func (c *Call) Post(ctx context.Context, u string, question any) (io.Reader, err
 	return resp.Body, nil
 }
 
-// Get reads the JSON at u into a value, with these headers besides the key. What does
-// not read so is an error of kind Malformed. Nothing of the call is left after it.
+// Get reads the JSON at u into a value, with the given headers in addition to the key. An answer in another form is an error of
+// kind Malformed. Get leaves nothing of the call open.
 func (c *Call) Get(ctx context.Context, u string, headers http.Header, into any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// KindOf returns what a status means when the vendor says no more than that.
-// Source: RFC 9110, 15; 529 is in use for "overloaded" among vendors of models.
+// KindOf returns the meaning of a status if the vendor says no more than that. Source: RFC 9110, 15; vendors of models use 529 for
+// "overloaded".
 //
-// A 403 is taken for the key, and not for the model: another key may do. What
-// is below 400 and no success is a redirect, which is not followed.
+// A 403 counts against the key and not the model: another key may do. A status below 400 other than success is a redirect, which is
+// not followed.
 func KindOf(status int) llm.Kind {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -26,7 +26,7 @@ func KindOf(status int) llm.Kind {
 		return llm.RateLimit
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return llm.Invalid
-	case http.StatusProxyAuthRequired, http.StatusRequestTimeout: // the way there, not the vendor
+	case http.StatusProxyAuthRequired, http.StatusRequestTimeout: // the connection, not the vendor
 		return llm.Network
 	}
 	switch {
@@ -41,10 +41,9 @@ func KindOf(status int) llm.Kind {
 // maxWait keeps an absurd number of seconds from overflowing a duration.
 const maxWait = 366 * 24 * time.Hour
 
-// After returns how long Retry-After asks to wait: seconds or a date (RFC 9110,
-// 10.2.3), which is taken from the response's own Date when it has one, so
-// that the two clocks need not agree. It is 0 when the header is absent, in
-// the past or makes no sense, and at most 366 days.
+// After returns how long Retry-After asks to wait: seconds or a date (RFC 9110, 10.2.3). A date is relative to the response's own
+// Date, if it has one, so that the two clocks need not agree. The result is 0 if the header is absent, in the past or makes no
+// sense, and at most 366 days.
 func After(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if date, err := http.ParseTime(value); err == nil {
@@ -60,8 +59,7 @@ func After(h http.Header, now time.Time) time.Duration {
 	return Wait(seconds)
 }
 
-// Wait returns a number of seconds as a duration between 0 and 366 days; what
-// is no number is 0.
+// Wait returns a number of seconds as a duration between 0 and 366 days; NaN gives 0.
 func Wait(seconds float64) time.Duration {
 	switch {
 	case seconds > maxWait.Seconds():

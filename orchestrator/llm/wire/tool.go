@@ -13,16 +13,16 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// MaxCalls bounds the calls of one answer: ten times what a conversation may carry out.
+// MaxCalls bounds the calls of one answer: ten times the calls that a conversation may carry out.
 const MaxCalls = 2000
 
-// Calls are the calls of an answer while it arrives. The zero Calls is empty.
+// Calls collects the calls of an answer while it arrives. The zero Calls is empty.
 type Calls struct {
 	list  []*partial
 	place map[string]*partial // by the vendor's mark
 }
 
-// A partial is one call of them. Its arguments may come byte by byte.
+// A partial is one of these calls. Its arguments may come byte by byte.
 type partial struct {
 	id, name  string
 	arguments strings.Builder
@@ -31,8 +31,8 @@ type partial struct {
 // ErrCalls ends an answer with more than MaxCalls calls.
 var ErrCalls = fmt.Errorf("the answer has more than %d calls", MaxCalls)
 
-// Add takes a fragment of a call, which a mark of the vendor's tells from the others: an
-// ID and a name are given once, and arguments bit by bit.
+// Add takes a fragment of a call. The vendor's mark distinguishes it from other calls: an ID and a name are given once, and
+// arguments bit by bit.
 func (c *Calls) Add(mark, id, name, arguments string) error {
 	if !utf8.ValidString(id) || !utf8.ValidString(name) || !utf8.ValidString(arguments) {
 		return ErrTorn
@@ -53,12 +53,11 @@ func (c *Calls) Add(mark, id, name, arguments string) error {
 	return nil
 }
 
-// Len is how many calls were begun.
+// Len returns how many calls were begun.
 func (c *Calls) Len() int { return len(c.list) }
 
-// Whole returns the calls of an answer to req that has come to its end. A call without
-// an ID, or with that of another call of the conversation, is given one: the same each
-// time that the same is answered.
+// Whole returns the calls of a complete answer to req. It gives an ID to a call without one, or with the ID of another call in the
+// conversation: the same ID whenever the answer is the same.
 func (c *Calls) Whole(req llm.Request) []llm.ToolCall {
 	taken, before := map[string]bool{}, 0
 	for _, m := range req.Messages {
@@ -82,7 +81,7 @@ func (c *Calls) Whole(req llm.Request) []llm.ToolCall {
 	return whole
 }
 
-// Given says whether all calls of an answer have the IDs that the vendor gave them.
+// Given reports whether all calls of an answer have the IDs that the vendor gave them.
 func (c *Calls) Given(whole []llm.ToolCall) bool {
 	for i, call := range whole {
 		if c.list[i].id != call.ID {
@@ -92,7 +91,7 @@ func (c *Calls) Given(whole []llm.ToolCall) bool {
 	return true
 }
 
-// Said returns the text of a result for a vendor that has no mark for errors.
+// Said returns the text of a result for a vendor that cannot mark errors.
 func Said(r llm.ToolResult) string {
 	if r.Error {
 		return "Error: " + r.Text
@@ -100,8 +99,8 @@ func Said(r llm.ToolResult) string {
 	return r.Text
 }
 
-// Arguments returns those of a call as a vendor takes them back: as they are when they
-// are an object, else in one, so that the model sees what it wrote.
+// Arguments returns the arguments of a call in the form in which a vendor accepts them back: unchanged if they are an object, else
+// wrapped in one, so that the model sees what it wrote.
 func Arguments(call llm.ToolCall) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(call.Arguments), &object) == nil && object != nil {
@@ -114,10 +113,10 @@ func Arguments(call llm.ToolCall) json.RawMessage {
 	return wrapped
 }
 
-// unnamed is what vendors refuse in a name or an ID.
+// unnamed matches what vendors refuse in a name or an ID.
 var unnamed = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
-// Name returns the name of a call as a vendor takes it back, whatever the model made of it.
+// Name returns the name of a call in a form that a vendor accepts back, whatever the model wrote.
 func Name(call llm.ToolCall) string {
 	name := unnamed.ReplaceAllString(call.Name, "_")
 	if name == "" || !strings.ContainsAny(name[:1], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_") {
@@ -126,8 +125,8 @@ func Name(call llm.ToolCall) string {
 	return name[:min(len(name), 64)]
 }
 
-// ID returns the ID of a call as the strictest of vendors take it: another vendor of the
-// same conversation may have given it.
+// ID returns the ID of a call in the form that the strictest vendor accepts, since another vendor in the same conversation may have
+// given it.
 func ID(id string) string {
 	if len(id) <= 64 && !unnamed.MatchString(id) {
 		return id
