@@ -13,14 +13,13 @@ import (
 //go:embed *.sql shared/*.sql
 var files embed.FS
 
-// Reader is the role that may read the views and nothing else.
+// Reader is the role that may only read the views.
 const Reader = "agent_reader"
 
 // versionTable holds one row with the number of the last migration applied.
 const versionTable = "schema_version"
 
-// ErrNoSchema means that the search_path of the connection names no schema
-// that exists.
+// ErrNoSchema means that the search_path of the connection names no existing schema.
 var ErrNoSchema = errors.New("no schema: the search_path of the connection names none that exists; create it first")
 
 // A NewerError means that the schema was made by a newer agent.
@@ -29,7 +28,7 @@ type NewerError struct {
 	Know int // the newest version that this program knows
 }
 
-// Error tells both versions and what to do.
+// Error states both versions and what to do.
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("database schema is at version %d, this agent knows %d: upgrade the agent", e.Have, e.Know)
 }
@@ -55,14 +54,13 @@ func Version(ctx context.Context, conn *pgx.Conn) (int, error) {
 	var version int
 	err = conn.QueryRow(ctx, "select version from "+table).Scan(&version)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, nil // made by another process, which has not filled it yet
+		return 0, nil // created by another process, which has not filled it yet
 	}
 	return version, err
 }
 
-// Up brings the connection's schema to the latest version. With nothing to do
-// it costs three short queries. The error is a *NewerError when the schema is
-// ahead, and ErrNoSchema when there is none to migrate.
+// Up brings the connection's schema to the latest version. If there is nothing to do, it costs three short queries. The error is a
+// *NewerError if the schema is ahead, and ErrNoSchema if there is no schema to migrate.
 func Up(ctx context.Context, conn *pgx.Conn) error {
 	latest, err := Latest()
 	if err != nil {
@@ -94,8 +92,8 @@ func Up(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// Fill brings an empty schema that nobody else knows of yet to the latest version, in one transaction. Up lets one caller of a
-// database through at a time, whatever their schemas are: of tests that make one each, all would wait for each other.
+// Fill brings an empty schema that nobody else knows of yet to the latest version, in one transaction. Up lets only one caller of a
+// database through at a time, whatever their schemas: tests that each make a schema would all wait for each other.
 func Fill(ctx context.Context, conn *pgx.Conn) error {
 	m, err := migrator(ctx, conn)
 	if err != nil {
@@ -116,8 +114,7 @@ func Fill(ctx context.Context, conn *pgx.Conn) error {
 	})
 }
 
-// migrator returns a tern migrator for the connection's schema, loaded with
-// the embedded files.
+// migrator returns a tern migrator for the connection's schema, loaded with the embedded files.
 func migrator(ctx context.Context, conn *pgx.Conn) (*migrate.Migrator, error) {
 	schema, err := currentSchema(ctx, conn)
 	if err != nil {
@@ -134,7 +131,7 @@ func migrator(ctx context.Context, conn *pgx.Conn) (*migrate.Migrator, error) {
 	return m, nil
 }
 
-// currentSchema names the schema that the migrations go to.
+// currentSchema returns the name of the schema that the migrations go to.
 func currentSchema(ctx context.Context, conn *pgx.Conn) (string, error) {
 	var schema *string
 	if err := conn.QueryRow(ctx, "select current_schema()").Scan(&schema); err != nil {
@@ -146,8 +143,7 @@ func currentSchema(ctx context.Context, conn *pgx.Conn) (string, error) {
 	return *schema, nil
 }
 
-// qualified returns the version table's name as SQL. It is always quoted, so
-// any schema name is safe in it.
+// qualified returns the version table's name as SQL. It is always quoted, so any schema name is safe in it.
 func qualified(schema string) string {
 	return pgx.Identifier{schema, versionTable}.Sanitize()
 }

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// The bounds of what is taken of commits in a workbench, in commits and in bytes of each.
+	// Bounds on the commits that are taken from a workbench: how many, and how many bytes of each.
 	maxCommits = 20
 	maxMessage = 4 << 10
-	// The largest workspace that becomes a repository, in entries and in bytes: its objects take room beside it, and time.
+	// The largest workspace that becomes a repository, in entries and in bytes: its objects take space next to it, and time.
 	maxVersioned      = 20_000
 	maxVersionedBytes = 128 << 20
 )
 
-// The scripts run in the box, where whatever they find is of no harm. They are the only git that ever sees what a command
-// left in .git.
+// The scripts run in the box, where nothing that they find can do harm. They are the only git that ever sees what a command left in
+// .git.
 const (
 	beginScript = `cd /work && { [ -e .git ] || git init -q; } && git config user.name agent && git config user.email agent@localhost &&
 git add -A && git commit -q --no-verify --allow-empty -m 'The workspace as it is' && git update-ref refs/agent/base HEAD`
 	commitsScript = `cd /work && git --no-pager log -z --reverse --max-count=20 --format=%B refs/agent/base..HEAD`
 )
 
-// inBox runs a script in a box in which no command is at work, and returns what it printed. What goes wrong is the box's own
-// affair: files count, whatever git says.
+// inBox runs a script in a box in which no command is running, and returns what it printed. Failures are the box's own affair: the
+// files count, whatever git says.
 func inBox(ctx context.Context, box Box, script string) string {
 	r, err := box.RunAt(ctx, guest.Command{
 		Args: []string{"/bin/sh", "-c", script}, Timeout: time.Minute, MaxOutput: 2 * maxCommits * maxMessage,
@@ -40,7 +40,7 @@ func inBox(ctx context.Context, box Box, script string) string {
 	return string(r.Stdout.Head)
 }
 
-// begin makes of the files of a box a commit, on which those of a command stand, where base is not too large for that.
+// begin commits the files of a box, as the base for the commits of a command, unless base is too large for that.
 func begin(ctx context.Context, box Box, base *workspace.Manifest) {
 	var size int64
 	for _, e := range base.Entries {
@@ -51,8 +51,8 @@ func begin(ctx context.Context, box Box, base *workspace.Manifest) {
 	}
 }
 
-// commits returns the messages of the commits that a command made, oldest first. They are text of strangers: without control
-// characters, and without lines that look like trailers of the gate.
+// commits returns the messages of the commits that a command made, oldest first. They are strangers' text: control characters, and
+// lines that look like trailers of the gate, are removed.
 func commits(ctx context.Context, box Box) (list []string) {
 	for text := range strings.SplitSeq(inBox(ctx, box, commitsScript), "\x00") {
 		if text = said(text); text != "" && len(list) < maxCommits {
@@ -62,7 +62,7 @@ func commits(ctx context.Context, box Box) (list []string) {
 	return list
 }
 
-// said is one message as it may be shown and committed.
+// said returns one message in the form in which it may be shown and committed.
 func said(text string) string {
 	var kept []string
 	for line := range strings.Lines(strings.ToValidUTF8(text[:min(len(text), maxMessage)], "")) {

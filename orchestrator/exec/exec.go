@@ -1,9 +1,9 @@
-// Package exec makes the change of a run by a command of the user's in a workbench: a box with the
-// workspace's snapshot, in which a coding agent, a codemod or a person works.
+// Package exec makes the change of a run with a user's command in a workbench: a box with the workspace's snapshot, in which a coding
+// agent, a codemod or a person works.
 //
-// It owns what the command gets and how it is ended, and takes out what changed as a changeset. That
-// is a stranger's patch: how the command ended and what it said are no evidence, the gates judge the
-// changeset in boxes of their own, and [run.Execution] asks about it and promotes it as any other.
+// It owns what the command gets and how it is ended, and takes out what changed as a changeset. That is a stranger's patch: how the
+// command ended and what it said are not evidence. The gates judge the changeset in boxes of their own, and [run.Execution] asks about
+// it and promotes it like any other.
 package exec
 
 import (
@@ -26,16 +26,15 @@ import (
 )
 
 const (
-	// DefaultTimeout is how long a command may take unless somebody says otherwise.
+	// DefaultTimeout is how long a command may take by default.
 	DefaultTimeout = 30 * time.Minute
-	// spare is how much longer a workbench may live than its command: it is filled before, and
-	// emptied after.
+	// spare is how much longer a workbench may live than its command: it is filled before, and emptied after.
 	spare = 10 * time.Minute
-	// longestIntent bounds what of a command is in the name of a run, in bytes.
+	// longestIntent bounds how much of a command is in the intent of a run, in bytes.
 	longestIntent = 200
 )
 
-// The least room of a workbench: programs keep caches there, and a coding agent is one of Node.
+// Minimum sizes of a workbench: programs keep caches there, and a coding agent is usually a Node program.
 const (
 	workRoom = 1 << 30
 	tmpRoom  = 512 << 20
@@ -43,7 +42,7 @@ const (
 	pids     = 512
 )
 
-// The bounds of what is taken out. A file over the size that a patch may write is left.
+// Bounds on what is taken out. A file larger than a patch may write is left behind.
 const (
 	maxFiles = workspace.MaxChanges
 	maxBytes = 64 << 20
@@ -51,42 +50,41 @@ const (
 
 // Work is one command in a workbench.
 type Work struct {
-	// Command is the program, looked up in the box, and its arguments, as the user gave them. Start is what is
-	// started in its place, nil for the same.
+	// Command is the program, looked up in the box, and its arguments, as the user gave them. Start is what is started in its place,
+	// nil for the same.
 	Command, Start []string
 	Env            map[string]string
-	// Stdin is what it reads, nil for nothing.
+	// Stdin is what the command reads, nil for nothing.
 	Stdin []byte
-	// Timeout is how long it may take; 0 means DefaultTimeout.
+	// Timeout is how long the command may take; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Equip installs what the command needs besides the tools, on an image; nil for nothing.
+	// Equip installs on an image what the command needs besides the tools; nil for nothing.
 	Equip func(ctx context.Context, on images.Image) (images.Image, error)
 	// Connect opens a way out of the workbench for a run; nil for none.
 	Connect func(ctx context.Context, x *run.Execution) (Way, error)
-	// Keep leaves the workbench for another command; In says what one holds that was left so, which Start opens then, nil
-	// for a fresh one.
+	// Keep leaves the workbench for another command. In says what a workbench kept that way holds, which Start then opens; nil for a
+	// fresh one.
 	Keep bool
 	In   *Held
-	// Model says that a model writes the change, which is judged as strictly then as one that a model
-	// is asked for.
+	// Model says that a model writes the change, which is then judged as strictly as one that a model is asked for.
 	Model bool
 }
 
 // A Way is a way out of a workbench.
 type Way struct {
 	sandbox.Egress
-	// Told says what went through when the command has ended, "" for nothing, and why nothing of it may be
+	// Told is called when the command has ended. It says what went through, "" for nothing, and why nothing of the change may be
 	// judged, such as a cap that was reached.
 	Told func() (note string, problem *run.Problem)
 }
 
-// A Box is a workbench. *sandbox.Box is one.
+// A Box is a workbench. *sandbox.Box implements it.
 type Box interface {
 	RunAt(ctx context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error)
 	Extract(ctx context.Context, rules guest.Rules, known []guest.Known) (workbench.Extract, error)
 	Apply(ctx context.Context, cs workspace.Changeset) error
 	AllowEgress(e sandbox.Egress)
-	// Keep leaves it as it is, for another run than this one.
+	// Keep leaves the box as it is, for another run than this one.
 	Keep(ctx context.Context, run string) error
 	ID() string
 	Close() error
@@ -97,23 +95,21 @@ type Runner struct {
 	*run.Runner
 	// Start starts a workbench.
 	Start func(ctx context.Context, spec sandbox.Spec) (Box, error)
-	// Attend is called right before the command begins, when whoever shows progress gives the terminal
-	// up. Nil for nobody who watches.
+	// Attend is called right before the command begins, when the progress display gives up the terminal. It is nil if nobody watches.
 	Attend func(ctx context.Context) (Attendance, error)
 }
 
-// An Attendance is somebody who watches a command.
+// An Attendance is a watcher of a command.
 type Attendance struct {
 	Console workbench.Console
-	// Terminal is the size of the terminal that it has, nil for none.
+	// Terminal is the size of the watcher's terminal, nil for none.
 	Terminal *guest.Size
-	// End is called when the command has ended, also where it did not begin.
+	// End is called when the command has ended, even if it did not begin.
 	End func()
 }
 
-// Run has the command of w work on the workspace of a request, and what it changed judged. The
-// document is complete whatever happened; its Exit is the exit code, which has nothing to do with
-// that of the command.
+// Run has the command of w work on the workspace of a request, and has its changes judged. The document is complete whatever happens;
+// its Exit is the exit code, which is unrelated to that of the command.
 func (r *Runner) Run(ctx context.Context, req run.Request, w Work) run.Document {
 	intent := "exec " + strings.Join(w.Command, " ")
 	if r.Hide != nil {
@@ -130,7 +126,7 @@ func (r *Runner) Run(ctx context.Context, req run.Request, w Work) run.Document 
 
 // work freezes the workspace, has the command work on it and proves what it left.
 func (r *Runner) work(ctx context.Context, x *run.Execution, req run.Request, w Work) run.Ending {
-	// What a command writes is a patch that somebody gives, also before it is there.
+	// What a command writes is a patch that was given, even before it exists.
 	req.Patch = []byte{}
 	if err := x.Advance(ctx, run.Analyzing, "scan the workspace"); err != nil {
 		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
@@ -152,7 +148,7 @@ func (r *Runner) work(ctx context.Context, x *run.Execution, req run.Request, w 
 	return x.ProveTaken(ctx, req, st, cs)
 }
 
-// take runs the command in a workbench and returns what it changed. The workbench is gone then, or kept.
+// take runs the command in a workbench and returns what it changed. The workbench is then gone, or kept.
 func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st gate.Stage, w Work) (cs workspace.Changeset, end *run.Ending) {
 	stop := func(state run.State, p *run.Problem) (workspace.Changeset, *run.Ending) {
 		e := run.End(state, p)
@@ -163,7 +159,7 @@ func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st
 	if err != nil {
 		return stop(run.Failed, x.Trouble(ctx, "start the box", err))
 	}
-	defer func() { // of one that is kept there is nothing to close
+	defer func() { // a kept one has nothing to close
 		if err := box.Close(); err != nil && end == nil {
 			cs, end = stop(run.Failed, x.Trouble(ctx, "remove the box", err))
 		}
@@ -243,7 +239,7 @@ func (r *Runner) open(ctx context.Context, x *run.Execution, req run.Request, st
 	return r.Start(ctx, spec)
 }
 
-// untaken is how a run ends of which nothing could be taken out.
+// untaken returns how a run ends if nothing could be taken out.
 func untaken(ctx context.Context, x *run.Execution, err error) (run.State, *run.Problem) {
 	var over *workbench.ExtractError
 	var refused *workspace.PathError
@@ -271,13 +267,13 @@ func (r *Runner) attend(ctx context.Context, box Box, w Work) (guest.Result, err
 		start = w.Command
 	}
 	return box.RunAt(ctx, guest.Command{
-		// By the shell's own rules: the program may be anywhere in the box. Nothing of what it does there counts.
+		// The shell finds the program by its own rules: it may be anywhere in the box. Nothing that it does there counts.
 		Args: append([]string{"/bin/sh", "-c", `exec "$@"`, "sh"}, start...),
 		Env:  w.Env, Stdin: w.Stdin, Terminal: by.Terminal, Timeout: w.Timeout, Stream: by.Console.Stdout != nil,
 	}, by.Console)
 }
 
-// limits are those of a workbench: what the configuration set stays as it is.
+// limits returns the limits of a workbench: what the configuration sets stays as it is.
 func limits(set sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	l := room.For(set, base)
 	if set.Work == 0 {
@@ -295,8 +291,7 @@ func limits(set sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	return l
 }
 
-// cutOff is the problem of a command that did not come to its own end, nil of one that did. What it
-// left half-done is not judged.
+// cutOff returns the problem of a command that did not end by itself, nil for one that did. What it left half-done is not judged.
 func cutOff(r guest.Result, w Work) *run.Problem {
 	switch {
 	case r.TimedOut:
@@ -315,7 +310,7 @@ func cutOff(r guest.Result, w Work) *run.Problem {
 	return nil
 }
 
-// ended says for people how a command ended and what it left.
+// ended tells people how a command ended and what it left.
 func ended(c run.DocumentCommand, cs workspace.Changeset) string {
 	how := fmt.Sprintf("exit code %d", c.Exit)
 	if c.Signal != "" {

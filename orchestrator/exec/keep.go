@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// KeptFor is how long a workbench is kept at most, from its first command on.
+	// KeptFor is the longest time that a workbench is kept, from its first command on.
 	KeptFor = 8 * time.Hour
-	// MostKept is how many may be kept at the same time: each holds its files in memory.
+	// MostKept is how many workbenches may be kept at the same time: each holds its files in memory.
 	MostKept = 4
 )
 
-// Held is what a workbench holds that was kept.
+// Held is what a kept workbench holds.
 type Held struct {
-	// Run is the one that left it.
+	// Run is the run that left it.
 	Run string
-	// Changes are what its last command left in place of the workspace of then.
+	// Changes is what its last command left, relative to the workspace at that time.
 	Changes workspace.Changeset
-	// Promoted says that they were written to the workspace.
+	// Promoted says that the changes were written to the workspace.
 	Promoted bool
 }
 
-// A stopped is why no command may run.
+// A stopped says why no command may run.
 type stopped struct {
 	state run.State
 	told  *run.Problem
 }
 
-// name is how people name a box.
+// name returns the name of a box for people.
 func name(box Box) string { return fmt.Sprintf("%.12s", box.ID()) }
 
-// prepare makes a workbench ready for a command: one that was kept gets what was edited on the host since, and every one a
-// git repository, in which a command may commit.
+// prepare makes a workbench ready for a command. A kept one gets what was edited on the host since. Every one gets a git repository, in
+// which a command may commit.
 func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Manifest, in *Held) *stopped {
 	if in == nil {
 		begin(ctx, box, base)
@@ -54,7 +54,7 @@ func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Man
 			Kind: run.ProblemConflict, Message: conflict + " was changed in the kept workbench and on the host since; yours stays",
 			Next: "begin with a fresh one: leave --in out; what was changed there is in run " + in.Run,
 		}
-		if err := box.Keep(ctx, in.Run); err != nil { // as it was: nothing has happened to it
+		if err := box.Keep(ctx, in.Run); err != nil { // unchanged: nothing has happened to it
 			problem.Next += "; the workbench is gone"
 		}
 		return &stopped{run.Conflicted, problem}
@@ -65,15 +65,15 @@ func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Man
 			return &stopped{run.Failed, x.Trouble(ctx, "bring the workbench up to date", err)}
 		}
 	}
-	if len(newer.Changes) == len(found.Changes) { // it is the workspace now: what is committed from here on is new
+	if len(newer.Changes) == len(found.Changes) { // it equals the workspace now: what is committed from here on is new
 		begin(ctx, box, base)
 	}
 	return nil
 }
 
-// outdated returns what makes of a workbench that differs from the workspace by found one that differs by its own changes
-// alone: files that it did not change, or whose change was written meanwhile, become those of the host. conflict names a file
-// that both changed.
+// outdated returns the changes that turn a workbench that differs from the workspace by found into one that differs only by its own
+// changes: files that it did not change, or whose change was written meanwhile, become those of the host. conflict names a file that
+// both changed.
 func (h *Held) outdated(found workspace.Changeset) (newer workspace.Changeset, conflict string) {
 	for _, c := range found.Changes {
 		i := slices.IndexFunc(h.Changes.Changes, func(own workspace.Change) bool { return own.Path == c.Path || own.From == c.Path })
@@ -81,7 +81,7 @@ func (h *Held) outdated(found workspace.Changeset) (newer workspace.Changeset, c
 		case h.Promoted || i < 0:
 		case h.Changes.Changes[i].Path == c.Path && h.Changes.Changes[i].BeforeDigest() == c.BeforeDigest():
 			continue // the host has what it had when the workbench changed it
-		case h.Changes.Changes[i].AfterDigest() != c.BeforeDigest(): // else it was written by hand, or by another run
+		case h.Changes.Changes[i].AfterDigest() != c.BeforeDigest(): // otherwise it was written by hand, or by another run
 			return workspace.Changeset{}, c.Path
 		}
 		newer.Changes = append(newer.Changes, c)

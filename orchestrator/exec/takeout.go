@@ -13,17 +13,17 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// maxNamed is how many things that were left a document names.
+// maxNamed is how many of the things left behind a document names.
 const maxNamed = 100
 
 // leftOver is what changed and is in no patch.
 type leftOver struct {
 	named []run.DocumentLeft
-	// How many there are that somebody may have wanted, and how many caches and products of builds.
+	// count is how many there are that somebody may have wanted, and quiet how many caches and build products.
 	count, quiet int
 }
 
-// takeOut returns what a workbench holds in place of base, as a changeset, and what was left.
+// takeOut returns how the content of a workbench differs from base, as a changeset, and what was left behind.
 func takeOut(ctx context.Context, box Box, base *workspace.Manifest) (workspace.Changeset, leftOver, error) {
 	found, err := box.Extract(ctx, rules(), known(base))
 	if err != nil {
@@ -37,12 +37,11 @@ func takeOut(ctx context.Context, box Box, base *workspace.Manifest) (workspace.
 	return cs, left(found, skips), err
 }
 
-// rules are what is taken out of a workbench at all. Caches are not looked into: they may hold more
-// files than all else.
+// rules says what is taken out of a workbench at all. Caches are not searched: they may hold more files than everything else.
 func rules() guest.Rules {
 	return guest.Rules{
 		Skip: append(workspace.LeftDirs(), ".git", ".hg", ".svn", ".jj"), MaxFile: workspace.MaxContent, MaxFiles: maxFiles, MaxBytes: maxBytes,
-		MaxDepth: workspace.MaxDepth + 1, // one more, for what is too deep to be refused by its path
+		MaxDepth: workspace.MaxDepth + 1, // one more, so that what is too deep is refused by its path
 	}
 }
 
@@ -60,7 +59,7 @@ func known(base *workspace.Manifest) []guest.Known {
 	return list
 }
 
-// left brings together what the box left and what the host did. Reasons of the box are its own words.
+// left combines what the box left behind with what the host did. Reasons from the box are in its own words.
 func left(found workbench.Extract, skips []workspace.Skip) leftOver {
 	l := leftOver{count: found.LeftCount}
 	for _, f := range found.Left {
@@ -79,7 +78,7 @@ func left(found workbench.Extract, skips []workspace.Skip) leftOver {
 	return l
 }
 
-// notes say for people what was left.
+// notes tells people what was left behind.
 func (l leftOver) notes() (list []string) {
 	const most = 5
 	if l.count > 0 {

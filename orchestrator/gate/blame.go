@@ -9,19 +9,18 @@ import (
 	"agent/verify"
 )
 
-// packageName is what a package's name looks like. The name comes out of a log
-// that untrusted code wrote, and goes into the sentence that a person reads.
+// packageName matches the form of a package's name. The name comes from a log that untrusted code wrote, and goes into a sentence that
+// a person reads.
 var packageName = lazyregexp.New(`^(?:@[\w.-]{1,100}/)?[\w.-]{1,100}$`)
 
-// Absent returns the package that the candidate's program or tests could not
-// load because it is not installed, "" for none. now is the workspace with the
-// candidate: a module of its own that is not found is misspelt, not missing.
+// Absent returns the package that the candidate's program or tests could not load because it is not installed, "" for none. now is the
+// workspace with the candidate: a module of its own that is not found is misspelt, not missing.
 func (c Candidate) Absent(now *workspace.Manifest) string {
 	for _, g := range c.Gates {
 		if g.Verdict == verify.Pass || !RunsCode(g) {
 			continue
 		}
-		// What failed before too is not why the candidate does.
+		// A package that was missing before too is not why the candidate fails.
 		before := map[string]bool{}
 		for _, f := range g.OldFindings {
 			before[agent.MissingPackage(f.Message)] = true
@@ -35,11 +34,11 @@ func (c Candidate) Absent(now *workspace.Manifest) string {
 	return ""
 }
 
-// assertion matches the message of a test that ran, and found something else than it expected.
+// assertion matches the message of a test that ran and found something other than it expected.
 var assertion = lazyregexp.New(`(?i)\bassert|\bexpect(ed)?\b`)
 
-// causes are the texts of a gate that may say why it failed: its findings, and its log where not each of them says enough
-// by itself. A log has the complaints of everything that was run.
+// causes returns the texts of a gate that may say why it failed: its findings, and its log unless every finding says enough by itself.
+// A log has the complaints of everything that was run.
 func causes(g verify.Gate) (texts []string) {
 	told := len(g.Findings) > 0
 	for _, f := range g.Findings {
@@ -52,8 +51,7 @@ func causes(g verify.Gate) (texts []string) {
 	return texts
 }
 
-// Uninstalled says what of the workspace's dependencies could not be installed where the candidate was judged, "" for
-// nothing.
+// Uninstalled says which of the workspace's dependencies could not be installed where the candidate was judged, "" for none.
 func (c Candidate) Uninstalled() string {
 	for _, u := range c.Unproven {
 		if u.Kind == verify.NoDependencies {
@@ -63,8 +61,7 @@ func (c Candidate) Uninstalled() string {
 	return ""
 }
 
-// ours reports whether the workspace holds a package or module of that name, at
-// its root or below src.
+// ours reports whether the workspace holds a package or module of that name, at its root or below src.
 func ours(name string, now *workspace.Manifest) bool {
 	for _, p := range []string{name, name + ".py", name + ".js", name + ".ts"} {
 		for _, dir := range []string{"", "src/"} {
@@ -76,8 +73,7 @@ func ours(name string, now *workspace.Manifest) bool {
 	return false
 }
 
-// RunsCode reports whether a gate runs the workspace's code, and so has a log and a
-// traceback of it to show.
+// RunsCode reports whether a gate runs the workspace's code, and so has a log and a traceback to show.
 func RunsCode(g verify.Gate) bool { return g.Name == "smoke" || g.Name == "tests" }
 
 // Because names the gates that gave verdict v, with what they said.
@@ -103,8 +99,8 @@ func (c Candidate) Because(v verify.Verdict) string {
 	return text
 }
 
-// Failed returns the first gate that the candidate did not pass, the zero Gate for
-// none. It is the one to repair: those after it often fail only because of it.
+// Failed returns the first gate that the candidate did not pass, the zero Gate for none. It is the one to repair: later gates often
+// fail only because of it.
 func (c Candidate) Failed() verify.Gate {
 	for _, g := range c.Gates {
 		if g.Verdict != verify.Pass {
@@ -114,7 +110,7 @@ func (c Candidate) Failed() verify.Gate {
 	return verify.Gate{}
 }
 
-// Findings counts what the gates found new in the candidate.
+// Findings counts the new findings of the gates in the candidate.
 func (c Candidate) Findings() int {
 	n := 0
 	for _, g := range c.Gates {

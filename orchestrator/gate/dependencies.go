@@ -20,11 +20,10 @@ func (c Candidate) TouchesDependencies() bool {
 	return slices.ContainsFunc(c.Holds, func(h policy.Hold) bool { return h.Kind == policy.Dependencies })
 }
 
-// DependenciesOf reads what a workspace wants to have installed; rules say whether and how. The error comes
-// from reading the workspace.
+// DependenciesOf reads what a workspace wants to have installed; rules say whether and how. The error comes from reading the workspace.
 func DependenciesOf(base *workspace.Manifest, rules Rules) (dependencies.Set, error) {
-	// By the manifest, so that what is installed is what the snapshot says: a
-	// lock file that changes meanwhile is an error, and the scan made again.
+	// Files are read by the manifest, so that what is installed is what the snapshot holds. A lock file that changes meanwhile is an
+	// error, and the scan is made again.
 	files := map[string][]byte{}
 	var notes, sources []string
 	for _, e := range base.Entries {
@@ -53,7 +52,7 @@ func DependenciesOf(base *workspace.Manifest, rules Rules) (dependencies.Set, er
 	return d.Importing(sources, base.ReadFile), nil
 }
 
-// announce says what is installed, and what is not.
+// announce says what is installed and what is not.
 func (g *Gate) announce(ctx context.Context, tools images.Image, d dependencies.Set) {
 	for _, note := range d.Notes {
 		g.note(note)
@@ -62,7 +61,7 @@ func (g *Gate) announce(ctx context.Context, tools images.Image, d dependencies.
 		return
 	}
 	by := strings.Join(d.Managers(), ", ")
-	// Where the engine does not answer, the installation says so.
+	// If the engine does not answer, the installation says so.
 	if has, err := g.Images.Has(ctx, tools, d); has && err == nil {
 		g.note("the dependencies are found again, as installed before by " + by)
 		return
@@ -70,19 +69,19 @@ func (g *Gate) announce(ctx context.Context, tools images.Image, d dependencies.
 	g.note("install the dependencies by " + by + ", which may take minutes the first time")
 }
 
-// An Installed is what was installed of what a workspace depends on.
+// An Installed is the part of a workspace's dependencies that was installed.
 type Installed struct {
-	// Told says in sentences what of the workspace's settings was followed, and what was done where a package manager
-	// refused at first.
+	// Told says in sentences which of the workspace's settings were followed, and what was done when a package manager refused at
+	// first.
 	Told []string
-	// Lacking says what could not be installed, why, and how it can be, a sentence for each part.
+	// Lacking says what could not be installed, why, and how it can be: a sentence for each part.
 	Lacking []string
 
 	image  images.Image
 	failed []dependencies.Part
 }
 
-// unproven are the sentences of what is lacking, as the result has them.
+// unproven returns the sentences of Lacking in the form that the result has.
 func (i Installed) unproven() (list []verify.Unproven) {
 	for _, text := range i.Lacking {
 		list = append(list, verify.Unproven{Gate: "tests", Kind: verify.NoDependencies, Reason: text, Part: true})
@@ -90,8 +89,8 @@ func (i Installed) unproven() (list []verify.Unproven) {
 	return list
 }
 
-// installMost installs what it can of d, and says what it could not. excused says which parts may be missing. The error is
-// that of one that may not, an *images.InstallError, or trouble of the machine.
+// installMost installs what it can of d, and says what it could not install. excused says which parts may be missing. The error is an
+// *images.InstallError for a part that may not be missing, or trouble with the machine.
 func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependencies.Set, excused func(dependencies.Part) bool) (i Installed, err error) {
 	i.Told = slices.Clone(d.Notes)
 	for {
@@ -100,13 +99,13 @@ func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependenci
 		if !errors.As(err, &lacking) || d.Empty() {
 			break
 		}
-		// One that names no step is about all of them.
+		// An error that names no step is about all of them.
 		steps := []int{lacking.Step}
 		if lacking.Step < 0 {
 			steps = make([]int, len(d.Steps())/2)
 		}
 		for _, step := range steps {
-			// What stands in for something else may be missing as well as that.
+			// A stand-in for something else may be missing as well.
 			if _, at := d.OnStandby(); at == step {
 				d = d.Without(step)
 				continue
@@ -142,13 +141,13 @@ func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependenci
 	return i, nil
 }
 
-// lack notes what is judged without, and tells it.
+// lack notes what is judged without, and reports it.
 func (i *Installed) lack(g *Gate, text string) {
 	i.Lacking = append(i.Lacking, "judged "+text)
 	g.note("go on " + text)
 }
 
-// oneLine joins the lines of a message.
+// oneLine joins the lines of a message, without the blank ones.
 func oneLine(text string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" }), "; ")
 }

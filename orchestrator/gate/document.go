@@ -14,12 +14,12 @@ type Document struct {
 	Holds   []policy.Hold  `json:"holds"`
 	// Unproven is what no gate judged.
 	Unproven []verify.Unproven `json:"unproven"`
-	// Executed says how many of the lines that it changes were executed.
+	// Executed says how many of the lines that the candidate changes were executed.
 	Executed []verify.Execution `json:"executed"`
 	Edits    []edit.Applied     `json:"edits"`
 	Digest   string             `json:"digest"`
 	Diff     string             `json:"diff"`
-	// Thought is what the response said of itself: never evidence.
+	// Thought is what the response said about itself: never evidence.
 	Thought string `json:"thought,omitempty"`
 }
 

@@ -10,24 +10,20 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A ForbiddenError says that a response, which applies, would write what no
-// approval allows: a place for secrets, a link, a directory.
+// A ForbiddenError says that a response applies but would write what no approval allows: a place for secrets, a link, a directory.
 type ForbiddenError struct{ Err error }
 
-// Error is the text of the reason, which names the path.
+// Error returns the text of the reason, which names the path.
 func (e *ForbiddenError) Error() string { return e.Err.Error() }
 
-// Unwrap lets callers look at the reason.
+// Unwrap returns the reason.
 func (e *ForbiddenError) Unwrap() error { return e.Err }
 
-// Edit turns a response into the changeset that it asks for in the workspace
-// of base, ready to be prepared: permission bits are those of the host's files,
-// and every path can be written. target is the file that a block without a
-// name means, "" for none.
+// Edit turns a response into the changeset that it asks for in the workspace of base, ready to be prepared: permission bits are those
+// of the host's files, and every path can be written. target is the file that a block without a name means, "" for none.
 //
-// The error is a *problem.Refusal when the response does not apply. It is a
-// *ForbiddenError, beside the changeset in question, when it must not be
-// written. Any other error comes from reading the workspace.
+// The error is a *problem.Refusal if the response does not apply. It is a *ForbiddenError, together with the changeset in question, if
+// that must not be written. Any other error comes from reading the workspace.
 func Edit(base *workspace.Manifest, response []byte, target string) (workspace.Changeset, []edit.Applied, error) {
 	cs, applied, err := edit.Apply(editable{base}, response, target)
 	if err != nil {
@@ -36,11 +32,10 @@ func Edit(base *workspace.Manifest, response []byte, target string) (workspace.C
 	return cs, applied, suit(base, cs)
 }
 
-// Revise applies a response to the workspace as changes leave it, and returns what both
-// together do to base: one changeset from the host to the end of both, since the gates and
-// the promotion know of no steps in between.
+// Revise applies a response to the workspace as changes leave it, and returns what both together do to base. That is one changeset from
+// the host to the end of both, since the gates and the promotion know no steps in between.
 //
-// The errors are those of Edit; what may not be written is no changeset here.
+// The errors are those of Edit, but a changeset that must not be written is not returned.
 func Revise(base *workspace.Manifest, changes workspace.Changeset, response []byte, target string) (workspace.Changeset, []edit.Applied, error) {
 	cs, applied, err := edit.Apply(editable{base.With(changes)}, response, target)
 	var refusal *problem.Refusal
@@ -59,12 +54,11 @@ func Revise(base *workspace.Manifest, changes workspace.Changeset, response []by
 	return cs, applied, nil
 }
 
-// suit gives the changes of cs the permission bits of the host's files and
-// reports, as a *ForbiddenError, what may not or cannot be written in the
-// workspace of base.
+// suit gives the changes of cs the permission bits of the host's files. It reports, as a *ForbiddenError, what may not or cannot be
+// written in the workspace of base.
 func suit(base *workspace.Manifest, cs workspace.Changeset) error {
 	keepModes(base, cs)
-	// What holds for any workspace first, then what this one says.
+	// The rules for any workspace come first, then those of this one.
 	if err := cs.Check(); err != nil {
 		return &ForbiddenError{err}
 	}
@@ -80,8 +74,8 @@ func suit(base *workspace.Manifest, cs workspace.Changeset) error {
 	return nil
 }
 
-// refusesPath reports whether a refusal names a path that may never be written. One
-// such path decides for the whole response, whatever else is wrong with it.
+// refusesPath reports whether a refusal names a path that may never be written. One such path decides for the whole response, whatever
+// else is wrong with it.
 func refusesPath(r *problem.Refusal) bool {
 	return slices.ContainsFunc(r.Problems, func(p problem.Problem) bool { return p.Kind == "path" })
 }

@@ -9,11 +9,11 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// maxText is the size in bytes up to which a file may be edited; the same
-// bound that workspace.Changeset.Check sets for what is written.
+// maxText is the size in bytes up to which a file may be edited: the same bound that workspace.Changeset.Check sets for what is
+// written.
 const maxText = 2 << 20
 
-// editable shows a manifest to the edit engine.
+// editable presents a manifest to the edit engine.
 type editable struct{ base *workspace.Manifest }
 
 // Paths lists the regular files that are small enough to be edited.
@@ -27,11 +27,9 @@ func (e editable) Paths() []string {
 	return paths
 }
 
-// Read returns the content that the manifest recorded, or an error when the
-// host's file is no longer that.
+// Read returns the content that the manifest recorded, or an error if the host's file no longer has it.
 //
-// A directory or a link is no file that an edit could mean: it is absent, and
-// the error says what is there.
+// An edit cannot mean a directory or a link: those count as absent, and the error says what is there.
 func (e editable) Read(path string) ([]byte, error) {
 	if entry, ok := e.base.Lookup(path); ok && entry.Kind != workspace.File {
 		return nil, fmt.Errorf("%s is a %s: %w", path, entry.Kind, fs.ErrNotExist)
@@ -45,16 +43,16 @@ func (e editable) Executable(path string) bool {
 	return ok && entry.Mode&0o111 != 0
 }
 
-// Tree shows a manifest to the builder of images.
+// Tree presents a manifest to the image builder.
 func Tree(m *workspace.Manifest) images.Tree { return tree{m} }
 
-// tree shows a manifest to the image builder.
+// tree presents a manifest to the image builder.
 type tree struct{ base *workspace.Manifest }
 
 // Digest identifies the content of the workspace.
 func (t tree) Digest() string { return t.base.Digest() }
 
-// Files lists the entries in the builder's own shape.
+// Files lists the entries in the form that the builder uses.
 func (t tree) Files() []images.File {
 	files := make([]images.File, 0, len(t.base.Entries))
 	for _, e := range t.base.Entries {
@@ -70,5 +68,5 @@ func (t tree) Files() []images.File {
 	return files
 }
 
-// Open returns the content of a file, checked while it is read.
+// Open returns the content of a file, which is checked while it is read.
 func (t tree) Open(path string) (io.ReadCloser, error) { return t.base.Open(path) }

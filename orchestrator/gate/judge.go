@@ -15,25 +15,24 @@ import (
 	"agent/verify/policy"
 )
 
-// A Watch says how a candidate is judged among others, and who watches. The zero
-// value is for one alone that nobody watches.
+// A Watch says how a candidate is judged among others, and who watches. The zero value is for a candidate that is judged alone and
+// unwatched.
 type Watch struct {
-	// Rank is its place among those that want boxes at the same time.
+	// Rank is the candidate's place among those that want boxes at the same time.
 	Rank int
-	// Settled, when not nil, is called once the bytes of the candidate are final.
+	// Settled, if not nil, is called once the bytes of the candidate are final.
 	Settled func(workspace.Changeset)
-	// Event, when not nil, takes what the gates do, one event at a time. An error
-	// is that of the judgement, which goes on.
+	// Event, if not nil, receives what the gates do, one event at a time. An error of it becomes the error of the judgement, which goes
+	// on.
 	Event func(verify.Event) error
 }
 
-// Judge has the gates judge a candidate on a stage, and fills the judgement in.
-// The changeset of the candidate is then the one that the gates left, since the
-// format gate may change it. The error is trouble of the machine, of ctx or of
-// w.Event, and then the candidate is not judged.
+// Judge has the gates judge a candidate on a stage, and fills in the judgement. The candidate's changeset is then the one that the
+// gates left, since the format gate may change it. An error is trouble with the machine, with ctx or of w.Event; the candidate is then
+// not judged.
 func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) error {
-	// A patch that changes what is to be installed is judged with that installed.
-	// Where this did not succeed the candidate has its verdict already.
+	// A patch that changes what is to be installed is judged with that installed. If the installation failed, the candidate has its
+	// verdict already.
 	patched, lacking, ok, err := g.reinstall(ctx, st, cand)
 	if err != nil || !ok {
 		return err
@@ -57,10 +56,10 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 	}
 	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
 	cand.Executed = report.Executed
-	if len(lacking) > 0 { // the first thing that is told: much else follows from it
+	if len(lacking) > 0 { // reported first: much else follows from it
 		cand.Unproven = append(lacking, report.Unproven...)
 	}
-	// What only the whole workspace tells is asked of what may be promoted.
+	// Holds that only the whole workspace reveals are asked of the changeset that may be promoted.
 	holds := policy.Review(ctx, st.Base, report.Changeset, g.Rules.Protect, report.Holds)
 	for i, h := range holds {
 		holds[i].Block = h.Block || g.Rules.Model && h.Kind == policy.ChangedTest
@@ -69,7 +68,7 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 	return ctx.Err()
 }
 
-// request asks about a candidate on a stage.
+// request returns the request to verify a candidate on a stage.
 func (g *Gate) request(st Stage, cand Candidate) verify.Request {
 	return verify.Request{
 		Run: g.Run, Lease: time.Now().Add(LeaseFor), Snapshot: st.Image.ID, Delta: st.Delta, Installed: st.Image.Installed,
@@ -77,8 +76,8 @@ func (g *Gate) request(st Stage, cand Candidate) verify.Request {
 	}
 }
 
-// Repair returns what linters make of a candidate that failed for nothing but what they repair by themselves, with what they did
-// in a sentence: another candidate, which is yet to be judged. It is "" where a model has to be asked.
+// Repair returns another candidate, which is yet to be judged: what linters make of a candidate that failed only for what they repair
+// by themselves. what says in a sentence what they did; it is "" if a model has to be asked.
 func (g *Gate) Repair(ctx context.Context, st Stage, cand Candidate) (repaired Candidate, what string, err error) {
 	if g.Repairer == nil || cand.Verdict != verify.Fail || cand.Changeset.Empty() {
 		return cand, "", nil
@@ -94,7 +93,7 @@ func (g *Gate) Repair(ctx context.Context, st Stage, cand Candidate) (repaired C
 	return repaired, what, nil
 }
 
-// Note adds what was done to a candidate to the first of its gates that is called name, or to the first of all.
+// Note adds a text about what was done to a candidate to its first gate called name, or to its very first gate.
 func (c *Candidate) Note(name, text string) {
 	if len(c.Gates) == 0 {
 		return
@@ -103,8 +102,7 @@ func (c *Candidate) Note(name, text string) {
 	g.Detail = strings.TrimPrefix(g.Detail+"; "+text, "; ")
 }
 
-// keepBaseline keeps what only the next run will ask for, also when the run that
-// found it has ended.
+// keepBaseline keeps what only the next run will ask for, even if the run that found it has ended.
 func (g *Gate) keepBaseline(ctx context.Context, report verify.Report) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepFor)
 	defer cancel()
@@ -113,27 +111,25 @@ func (g *Gate) keepBaseline(ctx context.Context, report verify.Report) {
 	}
 }
 
-// reinstall returns what the candidate's boxes stand on, zero for the base's
-// own image, and what is lacking there. A change of the dependencies is installed only when it was
-// approved in advance; a patch that holds up is judged without. What cannot be
-// installed, and could before, is the patch's fault, when its registry answers: ok is then false, and
-// the candidate judged.
+// reinstall returns the layer that the candidate's boxes stand on, zero for the base's own image, and what is lacking there. It
+// installs a change of the dependencies only if that was approved in advance; otherwise the patch is judged without it. What could be
+// installed before and no longer can is the patch's fault, unless its registry did not answer: ok is then false, and the candidate is
+// judged.
 func (g *Gate) reinstall(ctx context.Context, st Stage, cand *Candidate) (layer verify.Layer, lacking []verify.Unproven, ok bool, err error) {
 	lacking = st.Dependencies.unproven()
-	// What tox, nox and CI install stands in files that are held for what else they do.
+	// What tox, nox and CI install is in files that are held for the other things they do.
 	touches := cand.TouchesDependencies() || slices.ContainsFunc(cand.Holds, func(h policy.Hold) bool { return dependencies.Concerns(h.Path) })
 	if !touches || !slices.Contains(g.Rules.Allow, policy.Dependencies) {
 		return layer, lacking, true, nil
 	}
-	// Most patches to a manifest leave what is installed as it is: scripts,
-	// settings of tools, a version of one's own.
+	// Most patches to a manifest do not change what is installed: they change scripts, settings of tools or the package's own version.
 	wanted, err := DependenciesOf(st.Base.With(cand.Changeset), g.Rules)
 	if err != nil || wanted.Equal(st.dependencies) {
 		return layer, lacking, true, err
 	}
 	wanted = wanted.Limited(st.dependencies, st.installed.Report)
 	g.announce(ctx, st.Tools, wanted)
-	// What was not to be had before the patch need not be with it.
+	// What was not available before the patch need not be available with it.
 	installed, err := g.installMost(ctx, st.Tools, wanted, func(p dependencies.Part) bool { return slices.ContainsFunc(st.Dependencies.failed, p.Same) })
 	var failure *images.InstallError
 	if errors.As(err, &failure) && failure.Registry == "" {
@@ -143,13 +139,13 @@ func (g *Gate) reinstall(ctx context.Context, st Stage, cand *Candidate) (layer 
 	if err != nil {
 		return layer, nil, false, err
 	}
-	// Under a name of its own, so that the snapshots of candidates do not
-	// displace that of the base, on which boxes are still to be started.
+	// The snapshot has a name of its own, so that the snapshots of candidates do not displace that of the base, on which more boxes are
+	// to be started.
 	image, err := g.Images.Snapshot(ctx, installed.image, tree{st.Base}, st.Base.Root+"/.agent/candidate")
 	return verify.Layer{Snapshot: image.ID, Installed: image.Installed}, installed.unproven(), true, err
 }
 
-// fault judges the candidate by what could not be installed of its own change.
+// fault gives the candidate its verdict from the failure to install what it changed.
 func (c *Candidate) fault(failure *images.InstallError) {
 	f := verify.Finding{Rule: "install", Message: oneLine(failure.Error())}
 	if i := slices.IndexFunc(c.Holds, func(h policy.Hold) bool { return h.Kind == policy.Dependencies }); i >= 0 {

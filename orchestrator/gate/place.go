@@ -10,8 +10,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// keepModes gives every changed file the permission bits that it has on the
-// host; an edit may only add or take the execute bits.
+// keepModes gives every changed file the permission bits that it has on the host; an edit may only add or remove the execute bits.
 func keepModes(base *workspace.Manifest, cs workspace.Changeset) {
 	for i, c := range cs.Changes {
 		from := c.Path
@@ -22,14 +21,14 @@ func keepModes(base *workspace.Manifest, cs workspace.Changeset) {
 		if !ok || c.Op == workspace.Create {
 			continue
 		}
-		// A changeset knows two modes, as git does. What the group or others may
-		// do is the host's, and an edit must not open or close it.
+		// A changeset knows two modes, as git does. The rights of the group and of others are the host's, and an edit must not widen or
+		// narrow them.
 		mode := old.Mode.Perm()
 		wants := c.Mode&0o111 != 0
 		switch {
 		case c.Op == workspace.Delete, wants == (mode&0o111 != 0):
 		case wants:
-			// Whoever may read it may run it, and nobody else.
+			// Everybody who may read it may run it, and nobody else.
 			mode |= mode & 0o444 >> 2
 			cs.Changes[i].OldMode = old.Mode.Perm()
 		default:
@@ -40,8 +39,8 @@ func keepModes(base *workspace.Manifest, cs workspace.Changeset) {
 	}
 }
 
-// placeable reports the first path that cannot be a file in this workspace: it
-// is a directory or a link there, or something above it is no directory.
+// placeable reports the first path that cannot be a file in this workspace: it is a directory or a link there, or something above it is
+// not a directory.
 func placeable(base *workspace.Manifest, cs workspace.Changeset) error {
 	gone := map[string]bool{}
 	for _, c := range cs.Changes {
@@ -70,8 +69,8 @@ func placeable(base *workspace.Manifest, cs workspace.Changeset) error {
 	return nil
 }
 
-// emptied reports whether the changeset takes every file below dir away, and
-// there is one: a directory that was empty before is not a patch's to replace.
+// emptied reports whether the changeset removes every file below dir, and at least one: a patch may not replace a directory that was
+// empty before.
 func emptied(base *workspace.Manifest, dir string, gone map[string]bool) bool {
 	taken := false
 	for _, e := range base.Entries {

@@ -7,12 +7,12 @@ import (
 	"agent/verify"
 )
 
-// maxLog bounds what of a gate's output goes back to the model, in bytes.
+// maxLog bounds how much of a gate's output goes back to the model, in bytes.
 const maxLog = 8 << 10
 
-// Report words everything that the gates have against a candidate.
-// Findings stand one a line with their source, "a.py:3: F821 undefined name" first. A gate without findings gives the
-// end of its output, where tools say what went wrong, and one that ran the program always does: there is the traceback.
+// Report words everything that the gates have against a candidate. Findings take one line each, "a.py:3: F821 undefined name", followed
+// by their source. A gate without findings gives the end of its output, where tools say what went wrong. A gate that ran the program
+// always does, for the traceback.
 func (c Candidate) Report() string {
 	var b strings.Builder
 	for _, g := range c.Gates {

@@ -15,30 +15,27 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// When a snapshot is made anew behind a run, though boxes could still be started
-// from the earlier one: a run that has to wait for it is then the exception.
+// These bounds decide when a snapshot is made anew behind a run although boxes could still be started from the earlier one. It then
+// rarely happens that a run has to wait for it.
 const (
-	// renewFiles and renewBytes are how far a workspace may be from its snapshot
-	// before, a quarter of what images.Near allows.
+	// renewFiles and renewBytes are how far a workspace may be from its snapshot before that: a quarter of what images.Near allows.
 	renewFiles = 64
 	renewBytes = 2 << 20
-	// renewFor bounds how long that may take, and so how long a process may stay
-	// that has nothing else to do.
+	// renewFor bounds how long that may take, and so how long a process stays that has nothing else to do.
 	renewFor = 10 * time.Second
-	// renewEntries is the size of a workspace, in entries, from which on that
-	// would not be enough.
+	// renewEntries is the number of entries above which a workspace would need longer than that.
 	renewEntries = 20_000
 )
 
 // A Stage is a frozen workspace on which candidates are judged.
 type Stage struct {
 	Base *workspace.Manifest
-	// Tools is the image with the tools, Image one that holds the base, or an
-	// earlier state that Delta makes the base of; Delta is nil for none.
+	// Tools is the image with the tools. Image holds the base, or an earlier state that Delta turns into the base; Delta is nil if
+	// there is no difference.
 	Tools, Image images.Image
 	Delta        *workspace.Changeset
 
-	// Dependencies is what was installed of what the base depends on.
+	// Dependencies is what was installed of the base's dependencies.
 	Dependencies Installed
 
 	installed    images.Image
@@ -52,15 +49,14 @@ type StepError struct {
 	Err error
 }
 
-// Error names the step.
+// Error returns the error, prefixed with the step.
 func (e *StepError) Error() string { return e.Act + ": " + e.Err.Error() }
 
 // Unwrap returns the error without the step.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Freeze installs what the workspace of base depends on, on the image with the
-// tools, and makes the snapshot on it: that of an earlier state is found again
-// where the base differs from it by little. The error is a *StepError.
+// Freeze installs the dependencies of base on the image with the tools, and makes the snapshot on that. It uses the snapshot of an
+// earlier state if the base differs little from it. The error is a *StepError.
 func (g *Gate) Freeze(ctx context.Context, tools images.Image, base *workspace.Manifest) (Stage, error) {
 	st, err := g.install(ctx, tools, base)
 	if err == nil {
@@ -71,8 +67,8 @@ func (g *Gate) Freeze(ctx context.Context, tools images.Image, base *workspace.M
 	return st, err
 }
 
-// FreezeWhole is Freeze for a workspace that is seen but once: no earlier state
-// is looked for, and this one is not offered to later calls.
+// FreezeWhole is like Freeze for a workspace that is seen only once: it looks for no earlier state, and does not offer this one to
+// later calls.
 func (g *Gate) FreezeWhole(ctx context.Context, tools images.Image, base *workspace.Manifest) (Stage, error) {
 	st, err := g.install(ctx, tools, base)
 	if err == nil {
@@ -83,24 +79,24 @@ func (g *Gate) FreezeWhole(ctx context.Context, tools images.Image, base *worksp
 	return st, err
 }
 
-// Equip returns the snapshot of a stage on what equip makes of its image with the dependencies: for a workbench, in
+// Equip returns the snapshot of a stage on the image that equip makes from its image with the dependencies. It is for a workbench, in
 // which nothing is judged.
 func (g *Gate) Equip(ctx context.Context, st Stage, equip func(ctx context.Context, on images.Image) (images.Image, error)) (images.Image, error) {
 	on, err := equip(ctx, st.installed)
 	if err != nil {
 		return images.Image{}, err
 	}
-	// Under a name of its own, so that it does not displace the snapshot that boxes are started on.
+	// The name is its own, so that it does not displace the snapshot on which boxes are started.
 	return g.Images.Snapshot(ctx, on, tree{st.Base}, st.Base.Root+"/.agent/exec")
 }
 
-// install returns the stage of base as far as it is before there is a snapshot.
+// install returns the stage of base without its snapshot.
 func (g *Gate) install(ctx context.Context, tools images.Image, base *workspace.Manifest) (st Stage, err error) {
 	st = Stage{Base: base, Tools: tools}
 	if st.dependencies, err = DependenciesOf(base, g.Rules); err != nil {
 		return st, &StepError{"read what the workspace depends on", err}
 	}
-	// Before it begins: the first time may take minutes.
+	// Announced before it begins: the first time may take minutes.
 	g.announce(ctx, tools, st.dependencies)
 	anything := func(dependencies.Part) bool { return true }
 	if st.Dependencies, err = g.installMost(ctx, tools, st.dependencies, anything); err != nil {
@@ -110,8 +106,7 @@ func (g *Gate) install(ctx context.Context, tools images.Image, base *workspace.
 	return st, nil
 }
 
-// snapshot finds the snapshot of the base, or that of an earlier state from which
-// the base differs by little, or makes it.
+// snapshot finds the snapshot of the base, or that of an earlier state from which the base differs little, or makes it.
 func (st *Stage) snapshot(ctx context.Context, builder Snapshotter) error {
 	image, d, err := builder.Near(ctx, st.installed, tree{st.Base}, st.Base.Root, func() images.Tree {
 		if earlier := workspace.Frozen(st.Base.Root); earlier != nil {
@@ -129,7 +124,7 @@ func (st *Stage) snapshot(ctx context.Context, builder Snapshotter) error {
 	return err
 }
 
-// freeze makes the snapshot of the base, and has it known to later runs.
+// freeze makes the snapshot of the base, and makes it known to later runs.
 func (st *Stage) freeze(ctx context.Context, builder Snapshotter) (err error) {
 	st.Image, err = builder.Snapshot(ctx, st.installed, tree{st.Base}, st.Base.Root)
 	if err == nil {
@@ -138,16 +133,14 @@ func (st *Stage) freeze(ctx context.Context, builder Snapshotter) (err error) {
 	return err
 }
 
-// overlay reads what a difference brings, nil for nothing. The bytes come from the
-// host's own files, and are those of the manifest.
+// overlay reads what a difference brings, nil for nothing. The bytes come from the host's own files, and are those of the manifest.
 func overlay(base *workspace.Manifest, d images.Delta) (*workspace.Changeset, error) {
 	if len(d.Delete)+len(d.Write) == 0 {
 		return nil, nil
 	}
 	cs := &workspace.Changeset{}
 	for _, name := range d.Delete {
-		// What is there still was left out of the scan, as a secret may be: the
-		// boxes must not find it in the earlier snapshot.
+		// A file that still exists was left out of the scan, as a secret may be: the boxes must not find it in the earlier snapshot.
 		if _, err := os.Lstat(filepath.Join(base.Root, name)); !errors.Is(err, fs.ErrNotExist) {
 			return nil, images.ErrAbsent
 		}
@@ -175,9 +168,8 @@ func (st *Stage) Outgrown() bool {
 	return len(st.Delta.Changes) > renewFiles || size > renewBytes
 }
 
-// Renew makes the snapshot of the workspace as it is by now, without what the
-// patterns of exclude name, on what is installed already. It saves the next run
-// time, and takes 10 seconds at most: what goes wrong is tried again then.
+// Renew makes the snapshot of the workspace as it is now, on what is already installed. It leaves out what the patterns in exclude
+// name. It saves time for the next run and takes 10 seconds at most; the next run retries what fails.
 func (g *Gate) Renew(ctx context.Context, st Stage, exclude []string) {
 	ctx, cancel := context.WithTimeout(ctx, renewFor)
 	defer cancel()
@@ -192,8 +184,7 @@ func (g *Gate) Renew(ctx context.Context, st Stage, exclude []string) {
 	_ = next.freeze(ctx, g.Images)
 }
 
-// LeftOut says what of the workspace no gate will see, unless everybody
-// expects that of it; "" for nothing.
+// LeftOut says what no gate will see of the workspace, except what everybody expects to be left out; "" for nothing.
 func LeftOut(skipped []workspace.Skip) string {
 	const most = 5
 	var named []string

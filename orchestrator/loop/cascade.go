@@ -12,10 +12,8 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// Cascade returns what [Analyst.Study] is to do with the ripples of a change
-// that run made: it puts the files that the change reaches into the cascade
-// queue of the workspace. diffs are the diffs of the files that changed, by
-// path; nil when nobody knows them.
+// Cascade returns the function that [Analyst.Study] calls with the ripples of a change that run made. It puts the files that the change
+// reaches into the cascade queue of the workspace. diffs holds the diffs of the files that changed, by path; nil if they are not known.
 func Cascade(ctx context.Context, k Knowledge, root, run string, diffs map[string]string) func([]ledger.Ripple) error {
 	return func(ripples []ledger.Ripple) error {
 		list := waiting(ripples, diffs)
@@ -26,16 +24,16 @@ func Cascade(ctx context.Context, k Knowledge, root, run string, diffs map[strin
 	}
 }
 
-// The bounds of what one change makes wait. What goes beyond is left out.
+// Bounds on what one change puts into the queue. Anything beyond is left out.
 const (
-	// mostWaiting files wait for one change, mostCauses files are the cause of one.
+	// mostWaiting bounds the files that wait for one change, mostCauses the causes of one file's waiting.
 	mostWaiting, mostCauses = 500, 20
-	// maxDiff is the most bytes of the diff of one cause; the rest would not help a reader.
+	// maxDiff bounds the diff of one cause, in bytes; the rest would not help a reader.
 	maxDiff = 16 << 10
 )
 
-// waiting turns ripples into what waits. A change never makes its own file wait: two files that change each other in
-// turn would do so without end.
+// waiting turns ripples into queue entries. A change never makes its own file wait: two files that change each other in turn would do
+// so without end.
 func waiting(ripples []ledger.Ripple, diffs map[string]string) (list []Waiting) {
 	for _, r := range ripples {
 		var because, diff, sources []string
@@ -61,7 +59,7 @@ func waiting(ripples []ledger.Ripple, diffs map[string]string) (list []Waiting) 
 	return list
 }
 
-// shortened cuts a diff to its bound and says so. The cut is at a line's end, so that no half line reads like a change.
+// shortened cuts a diff to its bound and says so. It cuts at the end of a line, so that no half line reads like a change.
 func shortened(diff string) string {
 	if len(diff) <= maxDiff {
 		return diff
@@ -70,13 +68,11 @@ func shortened(diff string) string {
 	return diff[:end] + fmt.Sprintf("(%d more bytes)\n", len(diff)-end)
 }
 
-// Label names, in place of a run, something that no run did: Label("edit") the
-// user's own edits since the last study. Each name is new, since to look at a
-// file once more costs little, and to pass one over leaves it broken.
+// Label names, in place of a run, something that no run did: Label("edit") names the user's own edits since the last study. Each label
+// is new: looking at a file once more costs little, and skipping one leaves it broken.
 func Label(act string) string { return act + "-" + run.NewID(time.Now()) }
 
-// Diffs returns the diff of each file of a changeset by the path that it had
-// before, which is the path that ripples name.
+// Diffs returns the diff of each file of a changeset by the path that it had before, which is the path that ripples name.
 func Diffs(cs workspace.Changeset) map[string]string {
 	diffs := map[string]string{}
 	for _, c := range cs.Changes {

@@ -15,11 +15,10 @@ import (
 	"agent/verify"
 )
 
-// round takes an iteration from where it stands to its end, or to where it has
-// to be tried again. doc is the run's, nil when that had ended before.
+// round takes an iteration from where it stands to its end, or to where it has to be tried again. doc is the run's document, nil if the
+// run had ended before.
 //
-// It may be called with an iteration in any phase, and takes it on from there;
-// that is all there is to carrying on an interrupted loop.
+// It may be called with an iteration in any phase and continues from there. Nothing else is needed to resume an interrupted loop.
 func (l *Loop) round(ctx context.Context, it *Iteration, req run.Request) (r Round, doc *run.Document, err error) {
 	l.tell(it.round(), nil)
 	if it.Phase == Work {
@@ -47,16 +46,16 @@ func hadEnded(id, outcome string) string {
 	return fmt.Sprintf("run %s had ended before: %s", id, outcome)
 }
 
-// tell tells the watcher how far an iteration is.
+// tell tells the watcher how far an iteration has got.
 func (l *Loop) tell(r Round, doc *run.Document) {
 	if l.Tell != nil {
 		l.Tell(r, doc)
 	}
 }
 
-// round describes the iteration to people.
+// round describes the iteration for people.
 //
-// Without a plan that can be read there is no target yet, and no reason for it.
+// Without a readable plan there is no target yet, and no reason for one.
 func (it Iteration) round() Round {
 	r := Round{
 		Iteration: it.ID, N: it.Order.Done + 1, Of: it.Order.Iterations, Run: it.Run, Phase: it.Phase, Outcome: it.Outcome,
@@ -67,19 +66,17 @@ func (it Iteration) round() Round {
 	return r
 }
 
-// target is the file that the iteration works on, "" while that is not known.
+// target returns the file that the iteration works on, "" while that is unknown.
 func (it Iteration) target() string { return it.round().Target }
 
-// last reports whether no other file was left to review when the iteration was
-// planned.
+// last reports whether no other file was left to review when the iteration was planned.
 func (it Iteration) last() bool {
 	p, err := tournament.RecordedPlan(it.Plan).Read()
 	return err == nil && p.Final
 }
 
-// cleared returns what the loop has reviewed without finding anything, this
-// iteration included: paths with the digest of what was reviewed. A file that was read for a
-// directive alone is due all the same.
+// cleared returns what the loop, this iteration included, has reviewed without finding anything: paths with the digest of what was
+// reviewed. A file that was read only for a directive remains due.
 func (it Iteration) cleared() map[string]string {
 	p, err := tournament.RecordedPlan(it.Plan).Read()
 	b := p.Task.Brief
@@ -101,9 +98,8 @@ func (it Iteration) served() bool {
 	return err == nil && p.Task.Brief.Cascade != ""
 }
 
-// work has the iteration's run done, or finds that it has been.
-// What the run decided is recorded with the phase in one step: before, the run
-// is done again with the recorded answers; after, only the learning is left.
+// work performs the iteration's run, or finds that it has been done. What the run decided is recorded together with the phase in one
+// step: before that, the run is repeated with the recorded answers; after it, only the learning is left.
 func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.Document, error) {
 	doc, err := l.ended(ctx, *it)
 	if err != nil {
@@ -112,7 +108,7 @@ func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.D
 	var ended *run.Problem
 	if doc == nil {
 		var ran run.Document
-		if ran, ended = l.around(ctx, it, req); ran.Run == "" && ended != nil { // which did not begin
+		if ran, ended = l.around(ctx, it, req); ran.Run == "" && ended != nil { // it did not begin
 			return nil, endedError{ended}
 		}
 		doc = &ran
@@ -122,8 +118,7 @@ func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.D
 	it.Run, it.Outcome, it.Session = doc.Run, outcomeOf(*doc), session(*it, *doc)
 	switch it.Outcome {
 	case outcomeBroken:
-		// Nobody's fault, a cap or a cancellation: the iteration stays open,
-		// to be tried again or carried on.
+		// Nobody's fault, a cap or a cancellation: the iteration stays open, to be tried again or resumed.
 		return doc, l.keep(ctx, *it)
 	case outcomeConflict, outcomeHeld, outcomeSkipped:
 		it.Phase = Settled
@@ -136,7 +131,7 @@ func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.D
 	return doc, endedError{ended}
 }
 
-// around does the iteration's run in the midst of what goes on around it.
+// around performs the iteration's run within Around, if there is one.
 func (l *Loop) around(ctx context.Context, it *Iteration, req run.Request) (run.Document, *run.Problem) {
 	if l.Around == nil {
 		return l.execute(ctx, it, req), nil
@@ -144,8 +139,7 @@ func (l *Loop) around(ctx context.Context, it *Iteration, req run.Request) (run.
 	return l.Around(ctx, *it, func() run.Document { return l.execute(ctx, it, req) })
 }
 
-// ended returns what is left of the document when the run of an interrupted
-// iteration has come to its end; nil when it has to be done.
+// ended returns what is left of the document if the run of an interrupted iteration has ended; nil if the run has to be done.
 func (l *Loop) ended(ctx context.Context, it Iteration) (*run.Document, error) {
 	id, state, ok, err := l.Iterations.RunOf(ctx, it.ID)
 	if err != nil || !ok {
@@ -158,8 +152,7 @@ func (l *Loop) ended(ctx context.Context, it Iteration) (*run.Document, error) {
 			return nil, err
 		}
 		return &run.Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace, Promotion: p.Document()}, nil
-	// Proved and not to be promoted, or a feature that is kept: the run has said
-	// all that it will.
+	// Proved and not to be promoted, or a feature that is kept: the run has nothing more to say.
 	case run.Done:
 		doc := &run.Document{Run: id, State: state, Verdict: verify.Pass, Workspace: it.Workspace}
 		kept, err := l.leftFeature(ctx, it.Workspace, id)
@@ -168,8 +161,7 @@ func (l *Loop) ended(ctx context.Context, it Iteration) (*run.Document, error) {
 		}
 		return doc, err
 	}
-	// Rejected runs are done again: all their answers are recorded, and how
-	// they were rejected is told best by themselves.
+	// Rejected runs are repeated: all their answers are recorded, and they can best say themselves how they were rejected.
 	return nil, nil
 }
 
@@ -184,7 +176,7 @@ func (l *Loop) leftFeature(ctx context.Context, workspace, id string) (bool, err
 	}), err
 }
 
-// execute does the iteration's run, by a crew that keeps the iteration's plan.
+// execute performs the iteration's run, with a crew that keeps the iteration's plan.
 func (l *Loop) execute(ctx context.Context, it *Iteration, req run.Request) run.Document {
 	find := &tournament.Runner{Runner: l.Runner, Crew: func(_ string, emit func(agent.Progress)) tournament.Crew {
 		crew := l.Crew(*it, emit)
@@ -207,15 +199,15 @@ func (l *Loop) execute(ctx context.Context, it *Iteration, req run.Request) run.
 	return find.Run(ctx, req)
 }
 
-// The bounds of what a session tells, in bytes.
+// Bounds on what a session tells, in bytes.
 const (
 	maxSaid     = 600
 	maxReported = 600
 	maxChange   = 3000
 )
 
-// session tells what an iteration did, for the memory: the target, the end,
-// and the change. It holds no name or time, so that a replay says the same.
+// session tells the memory what an iteration did: the target, the end, and the change. It holds no ID or time, so that a replay says
+// the same.
 func session(it Iteration, doc run.Document) string {
 	p, err := tournament.RecordedPlan(it.Plan).Read()
 	if err != nil {
@@ -241,7 +233,7 @@ func session(it Iteration, doc run.Document) string {
 	return b.String()
 }
 
-// clipped returns the first n bytes of s at most, in whole characters.
+// clipped returns at most the first n bytes of s, in whole characters.
 func clipped(s string, n int) string {
 	if len(s) <= n {
 		return s

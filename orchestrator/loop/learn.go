@@ -13,13 +13,11 @@ import (
 	"agent/orchestrator/tournament"
 )
 
-// learn does what is left after an iteration's run: the ledger and its ripples,
-// the cascade queue, the memory, and the exports. notes say what could not be
-// learnt; the error is one after which the iteration stays as it is.
+// learn does what is left after an iteration's run: the ledger and its ripples, the cascade queue, the memory, and the exports. notes
+// say what could not be learnt. After an error the iteration stays as it is.
 //
-// Each step may be done twice: it counts once. What the vendor or the engine
-// cannot give is noted and left out, since the change that was promoted is
-// there either way; what the store cannot take is an error.
+// Each step may be done twice and counts once. What the vendor or the engine cannot provide is noted and left out, since the promoted
+// change is there either way. What the store cannot take is an error.
 func (l *Loop) learn(ctx context.Context, it *Iteration, crew tournament.Crew) (notes []string, err error) {
 	ctx = l.Runner.Log.Of(ctx, it.Run)
 	plan, err := tournament.RecordedPlan(it.Plan).Read()
@@ -31,14 +29,13 @@ func (l *Loop) learn(ctx context.Context, it *Iteration, crew tournament.Crew) (
 			return notes, err
 		}
 	}
-	// Attended to, whatever came of it: a file that no repair can mend would
-	// else be chosen for ever.
+	// It was attended to, whatever came of it: a file that no repair can fix would otherwise be chosen for ever.
 	if plan.Task.Brief.Cascade != "" {
 		if err := l.Knowledge.Served(ctx, it.Workspace, it.Run, plan.Task.Brief.Target); err != nil {
 			return notes, err
 		}
 	}
-	// A run that changed nothing leaves nothing to remember, and asks nobody about it.
+	// A run that changed nothing leaves nothing to remember, and asks no model about it.
 	if it.Outcome == outcomePromoted {
 		if err := l.remember(ctx, *it, plan, crew, &notes); err != nil {
 			return notes, err
@@ -54,8 +51,7 @@ func (l *Loop) learn(ctx context.Context, it *Iteration, crew tournament.Crew) (
 	return notes, l.keep(ctx, *it)
 }
 
-// excuse notes what went wrong and goes on, unless it was the end of ctx, or
-// another process that is at it.
+// excuse notes what went wrong and goes on, unless ctx has ended or another process is at work.
 func (l *Loop) excuse(ctx context.Context, notes *[]string, what string, err error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, run.ErrFenced) {
 		return err
@@ -65,8 +61,7 @@ func (l *Loop) excuse(ctx context.Context, notes *[]string, what string, err err
 	return nil
 }
 
-// ripple brings the ledger up to date and has the files wait that use what the
-// promotion changed.
+// ripple brings the ledger up to date, and puts the files that use what the promotion changed into the queue.
 func (l *Loop) ripple(ctx context.Context, it Iteration, notes *[]string) error {
 	if l.Study == nil {
 		return nil
@@ -96,7 +91,7 @@ func (l *Loop) remember(ctx context.Context, it Iteration, plan tournament.Plan,
 	if err != nil || m.Run == it.Run {
 		return err
 	}
-	// A path in the memory that is not there any more may be forgotten.
+	// A path in the memory that no longer exists may be forgotten.
 	exists := func(p string) bool {
 		_, err := os.Lstat(filepath.Join(it.Workspace, p))
 		return filepath.IsLocal(p) && err == nil

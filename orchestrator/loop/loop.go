@@ -1,14 +1,10 @@
-// Package loop improves a workspace iteration after iteration. An iteration is
-// one run without a patch: work, in which a target is chosen and a run made;
-// learn, in which the ledger, the cascade queue and the memory follow what was
-// promoted; settled. Before each of these is begun, what the one before decided is
-// recorded, and model calls are recorded under the iteration's name. Whoever
-// carries an iteration on makes the same plan, asks the same questions, and so
-// finds the answers that were paid for.
+// Package loop improves a workspace iteration after iteration. An iteration is one run without a patch. Its phases are work, in which a
+// target is chosen and a run made; learn, in which the ledger, the cascade queue and the memory follow what was promoted; and settled.
+// Before each phase begins, the decisions of the previous one are recorded, and model calls are recorded under the iteration's name. A
+// process that resumes an iteration therefore makes the same plan, asks the same questions, and finds the answers that were paid for.
 //
-// It owns iterations, the choice of what to work on, the order of the files that a
-// model chooses from, the directives of a person and the cascade queue. The run
-// itself is package tournament's; it never writes to a workspace.
+// It owns iterations, the choice of what to work on, the order of the files that a model chooses from, a person's directives and the
+// cascade queue. The run itself belongs to package tournament; package loop never writes to a workspace.
 package loop
 
 import (
@@ -24,43 +20,40 @@ import (
 	"agent/orchestrator/tournament"
 )
 
-// A Loop goes on improving a workspace, iteration after iteration, until it has
-// done what it was told. Each iteration is one run without a patch, and what is
-// learnt from it.
+// A Loop improves a workspace, iteration after iteration, until it has done what it was told. Each iteration is one run without a
+// patch, and what is learnt from it.
 //
-// Everything that an iteration decides is recorded before it is acted on, and
-// every answer of a model when it comes. A loop that is killed is therefore
-// carried on by another process where it stood, and no answer is paid for twice.
+// Every decision of an iteration is recorded before it is acted on, and every answer of a model when it arrives. Another process can
+// therefore resume a killed loop where it stood, and no answer is paid for twice.
 type Loop struct {
 	Runner     *run.Runner
 	Iterations Iterations
 	Knowledge  Knowledge
-	// Crew returns who finds the change of an iteration. What is asked is to be
-	// recorded under the iteration's ID; emit takes the progress of questions.
+	// Crew returns the crew that finds the change of an iteration. Questions are to be recorded under the iteration's ID; emit receives
+	// their progress.
 	Crew func(it Iteration, emit func(agent.Progress)) tournament.Crew
-	// Study brings the ledger up to date with a workspace and hands the ripples
-	// of what changed to found before it records that; nil for no ledger.
+	// Study brings the ledger up to date with a workspace. It passes the ripples of what changed to found before it records that; nil
+	// for no ledger.
 	Study func(ctx context.Context, workspace string, found func([]ledger.Ripple) error) error
-	// Export writes what people read, such as MEMORY.md, after each iteration
-	// that promoted something; nil for nobody.
+	// Export writes what people read, such as MEMORY.md, after each iteration that promoted something; nil writes nothing.
 	Export func(ctx context.Context, workspace string) error
-	// Attended says that something may be approved at all: by a person, or in
-	// advance. Where not, the first change that passes ends the loop.
+	// Attended says that something may be approved at all: by a person, or in advance. If not, the first change that passes ends the
+	// loop.
 	Attended bool
-	// MaxWall is how long the loop may take from its beginning, in all its processes; 0 for any time.
+	// MaxWall is how long the loop may take from its beginning, across all its processes; 0 for any time.
 	MaxWall time.Duration
-	// Pending are the kept proposals, of which each iteration takes the next one up before it looks for anything else; nil for none. Ask is asked about each,
-	// and nil takes up what has a patch. Features takes up features, too, that nobody has written.
+	// Pending holds the kept proposals, nil for none. Each iteration takes up the next one before it looks for anything else. Ask is
+	// asked about each; if nil, those with a patch are taken up. Features also takes up features that nobody has written.
 	Pending  run.Proposals
 	Ask      func(ctx context.Context, p run.KeptProposal) (run.Decision, error)
 	Features bool
-	// Orders tells which directives are settled, which come before; nil when nobody knows, and then all are open.
+	// Orders tells which directives are settled; open directives come before proposals. If nil, all are open.
 	Orders Orders
-	// WrapUp is after how many promotions the loop ends with a summary of them; 0 for never.
+	// WrapUp is the number of promotions after which the loop ends with a summary of them; 0 for never.
 	WrapUp int
-	// Steering is how others pause or cancel the loop; nil for nobody.
+	// Steering is how others pause or cancel the loop; nil if nobody can.
 	Steering Steering
-	// Around, where it is not nil, does the work of every iteration's run in the midst of its own.
+	// Around, if not nil, wraps the run of every iteration.
 	Around Around
 	// Quiet are hours in which no iteration begins.
 	Quiet quiet.Hours
@@ -68,46 +61,45 @@ type Loop struct {
 	Rest time.Duration
 	// MaxFailures is how many failures in a row end the loop; 0 means 3.
 	MaxFailures int
-	// Tell is told of every round: at its start, when its run has ended, and
-	// when it is settled. nil for nobody.
+	// Tell is called for every round: at its start, when its run has ended, and when it is settled; nil if nobody watches.
 	Tell func(Round, *run.Document)
 
-	// What follows is for tests; nil is the real one.
+	// For tests; nil uses the real clock.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
 }
 
-// An Around does something before and after the run of an iteration, which work does. The document is that of work. A problem ends the loop,
-// whatever the run came to; what it came to is recorded all the same.
+// An Around does something before and after the run of an iteration, which work performs. It returns the document of work. A problem
+// ends the loop whatever the result of the run, which is recorded all the same.
 type Around func(ctx context.Context, it Iteration, work func() run.Document) (run.Document, *run.Problem)
 
 // An endedError is a problem that ends the loop.
 type endedError struct{ problem *run.Problem }
 
-// Error is its message.
+// Error returns the problem's message.
 func (e endedError) Error() string { return e.problem.Message }
 
 // defaultFailures is how many failures in a row end a loop. A model that fails
 // three times on three targets will not do better on a fourth one.
 const defaultFailures = 3
 
-// A Start says how a loop begins.
+// A Start says how a loop starts.
 type Start struct {
-	// Order is what a new loop is told.
+	// Order is what a new loop is told to do.
 	Order Order
-	// Resume carries on the last loop of the workspace instead.
+	// Resume continues the last loop of the workspace instead.
 	Resume bool
-	// Fresh gives up what an interrupted iteration left undone.
+	// Fresh abandons what an interrupted iteration left undone.
 	Fresh bool
 }
 
 // A Round is one iteration as a person sees it.
 type Round struct {
 	Iteration string `json:"iteration"`
-	// N counts from 1 within the loop, Of is how many there will be, 0 for no end.
+	// N counts from 1 within the loop; Of is how many there will be, 0 for no end.
 	N  int `json:"n"`
 	Of int `json:"of,omitempty"`
-	// Target and Why are those of the plan, "" until there is one.
+	// Target and Why are from the plan, "" until there is one.
 	Target  string `json:"target,omitempty"`
 	Why     string `json:"why,omitempty"`
 	Run     string `json:"run,omitempty"`
@@ -125,7 +117,7 @@ type Result struct {
 	Promoted   int     `json:"promoted"`
 	// Stopped says why the loop ended.
 	Stopped string `json:"stopped"`
-	// WrapUp are all the iterations of the loop that promoted something, in whatever process, where it ended to be looked at.
+	// WrapUp lists all iterations of the loop that promoted something, in any process, if it ended to have them looked at.
 	WrapUp []Round `json:"wrap_up,omitempty"`
 	// Next is what to do with what was promoted, "" for nothing in particular.
 	Next  string       `json:"next,omitempty"`
@@ -138,7 +130,7 @@ const (
 	outcomePromoted  = "promoted"
 	outcomeProved    = "proved"            // with NoPromote
 	outcomeClean     = "clean"             // the model saw nothing to change
-	outcomeProposed  = run.OutcomeProposed // as clean, and a feature is kept for a person to decide on
+	outcomeProposed  = run.OutcomeProposed // like clean, and a feature is kept for a person to decide on
 	outcomeSkipped   = "skipped"           // by a person
 	outcomeHeld      = "held"              // passed, and nobody may approve it
 	outcomeRejected  = "rejected"          // by the gates, after all repairs
@@ -156,7 +148,7 @@ func failure(outcome string) bool {
 	return false
 }
 
-// nothingFound reports whether an outcome is that of a review without a change.
+// nothingFound reports whether an outcome means a review without a change.
 func nothingFound(outcome string) bool { return outcome == outcomeClean || outcome == outcomeProposed }
 
 // outcomeOf translates the end of a run into the outcome of its iteration.
@@ -166,7 +158,7 @@ func outcomeOf(doc run.Document) string {
 		return outcomePromoted
 	case doc.Outcome == outcomeProposed:
 		return outcomeProposed
-	// A feature that a person dropped.
+	// A person dropped the feature.
 	case doc.State == run.Done && doc.Candidates != nil && len(doc.Candidates) == 0:
 		return outcomeClean
 	case doc.State == run.Done:
@@ -185,7 +177,7 @@ func outcomeOf(doc run.Document) string {
 	return outcomeBroken
 }
 
-// rest lets the pause between two iterations pass.
+// rest waits for the pause between two iterations.
 func (l *Loop) rest(ctx context.Context) error {
 	if l.Rest <= 0 {
 		return ctx.Err()
@@ -194,10 +186,10 @@ func (l *Loop) rest(ctx context.Context) error {
 	return sleepFor(ctx, l.Rest)
 }
 
-// errLate is the cause of a context that the cap on the time of the loop has ended.
+// errLate is the cause of a context that was ended by the cap on the loop's time.
 var errLate = errors.New("the cap on the time of the loop is reached")
 
-// bounded returns ctx until the loop has taken its time.
+// bounded returns a context that ends when the loop has used up its time.
 func (l *Loop) bounded(ctx context.Context, o Order) (context.Context, context.CancelFunc) {
 	if l.MaxWall <= 0 || o.Began.IsZero() {
 		return context.WithCancel(ctx)
@@ -205,7 +197,7 @@ func (l *Loop) bounded(ctx context.Context, o Order) (context.Context, context.C
 	return context.WithDeadlineCause(ctx, o.Began.Add(l.MaxWall), errLate)
 }
 
-// late is the problem of a loop that has taken its time, nil for any other.
+// late returns the problem of a loop that has used up its time, nil for any other.
 func (l *Loop) late(ctx context.Context) *run.Problem {
 	if !errors.Is(context.Cause(ctx), errLate) {
 		return nil
@@ -216,14 +208,14 @@ func (l *Loop) late(ctx context.Context) *run.Problem {
 	}
 }
 
-// note tells the watcher of something between two runs.
+// note tells the watcher about something between two runs.
 func (l *Loop) note(text string) {
 	if l.Runner.Emit != nil {
 		l.Runner.Emit(run.Event{Note: text})
 	}
 }
 
-// progress tells the watcher how a question fares that is asked between runs.
+// progress tells the watcher about the progress of a question that is asked between runs.
 func (l *Loop) progress(p agent.Progress) {
 	if l.Runner.Emit != nil {
 		l.Runner.Emit(run.Event{Model: &p})
@@ -250,7 +242,7 @@ func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
 	return &run.Problem{Kind: run.ProblemInfra, Message: err.Error(), Next: "run `agent doctor`, then `agent sandbox loop --resume`"}
 }
 
-// keep records how far the iteration came, also when ctx has just ended.
+// keep records how far the iteration got, even if ctx has just ended.
 func (l *Loop) keep(ctx context.Context, it Iteration) error {
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// Overview gathers what is told of a workspace to who plans a goal: what it is, its rules, what was learnt, and its files,
-// those that fit the goal best before the others, with what they define.
+// Overview gathers what a model that plans a goal is shown of a workspace: what it is, its rules, what was learnt, and its files with
+// what they define. The files that fit the goal best come first.
 func (s *Scout) Overview(ctx context.Context, base *workspace.Manifest, goal string) (agent.Brief, error) {
 	b := agent.Brief{Goal: goal}
 	known, err := s.survey(ctx, base)

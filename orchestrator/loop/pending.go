@@ -11,8 +11,8 @@ import (
 	"agent/orchestrator/run"
 )
 
-// takeUp returns the order of an iteration that is about to begin, with the kept proposal that it takes up: the oldest one from before the loop that this has
-// not come to yet. A goal is never put behind one, and neither is an open directive of the person.
+// takeUp returns the order of an iteration that is about to begin, with the kept proposal that it takes up: the oldest one from before
+// the loop that the loop has not reached yet. A goal never waits for a proposal, and neither does an open directive of the person.
 func (l *Loop) takeUp(ctx context.Context, dir string, o Order) (Order, error) {
 	o.Proposal = 0
 	if l.Pending == nil || o.Single || o.Goal != "" || len(o.Scope) > 0 {
@@ -26,7 +26,7 @@ func (l *Loop) takeUp(ctx context.Context, dir string, o Order) (Order, error) {
 		return o, fmt.Errorf("list the proposals: %w", err)
 	}
 	for _, p := range list {
-		// What the loop itself left is of the same models, files and gates.
+		// What the loop itself left comes from the same models, files and gates.
 		if slices.Contains(o.Had, p.ID) || !o.Began.IsZero() && p.At.After(o.Began) || !l.fits(dir, p) {
 			continue
 		}
@@ -50,7 +50,7 @@ func (l *Loop) takeUp(ctx context.Context, dir string, o Order) (Order, error) {
 	return o, nil
 }
 
-// fits reports whether a proposal can be taken up: its file is there, and what nobody has written yet is wanted.
+// fits reports whether a proposal can be taken up: its file exists, and a feature that nobody has written yet is wanted.
 func (l *Loop) fits(dir string, p run.KeptProposal) bool {
 	if p.Patch == nil && p.Kind == run.Feature && l.Ask == nil && !l.Features {
 		return false
@@ -59,7 +59,7 @@ func (l *Loop) fits(dir string, p run.KeptProposal) bool {
 	return p.Path != "" && filepath.IsLocal(p.Path) && err == nil
 }
 
-// ordered reports whether a directive is open. A list that cannot be read counts as one: the iteration says what is wrong with it.
+// ordered reports whether a directive is open. A list that cannot be read counts as open: the iteration says what is wrong with it.
 func (l *Loop) ordered(ctx context.Context, dir string) (bool, error) {
 	list, err := directive.List(dir)
 	if err != nil {
@@ -74,8 +74,8 @@ func (l *Loop) ordered(ctx context.Context, dir string) (bool, error) {
 	return slices.ContainsFunc(list, func(d directive.Directive) bool { return !slices.Contains(attended, d.Text) }), nil
 }
 
-// resumed is the request of an iteration that takes a proposal up: its change is judged first, where it has one, and repaired where it does not pass. One
-// that was settled meanwhile is none.
+// resumed returns the request of an iteration that takes a proposal up. Its change, if it has one, is judged first and repaired if it
+// does not pass. A proposal that was settled meanwhile is ignored.
 func (l *Loop) resumed(ctx context.Context, dir string, o Order, req run.Request) (run.Request, error) {
 	if o.Proposal == 0 || l.Pending == nil {
 		return req, nil

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// quietStep is how long a loop sleeps in quiet hours before it looks at the clock again, which may have been set, or have gone on while the machine was
-// suspended.
+// quietStep is how long a loop sleeps in quiet hours before it looks at the clock again. The clock may have been set, or have gone on
+// while the machine was suspended.
 const quietStep = time.Minute
 
-// awake returns once the quiet hours are over, at once outside them, or with the error of ctx.
+// awake returns when the quiet hours are over, which is at once outside them, or with the error of ctx.
 func (l *Loop) awake(ctx context.Context) error {
 	now, sleep := time.Now, sleepFor
 	if l.Now != nil {
@@ -35,7 +35,7 @@ func (l *Loop) awake(ctx context.Context) error {
 	}
 }
 
-// sleepFor lets d pass, or returns the error of ctx when that ends before.
+// sleepFor waits for d, or returns the error of ctx if that ends first.
 func sleepFor(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A standing is what the place of a file in a ranking depends on.
+// A standing holds what the place of a file in a ranking depends on.
 type standing struct {
 	path    string
 	waiting bool // in the cascade queue
-	changed int  // how recently, or how often: the least first, 0 for not
+	changed int  // how recently, or how often: the lowest first, 0 for not
 	size    int64
 	depth   int
 }
 
-// maxData bounds a file without code that is to be chosen, in bytes.
+// maxData is the size up to which a file without code may be chosen, in bytes.
 const maxData = 200 << 10
 
-// compareStanding orders two files, the one to be listed first before the other.
+// compareStanding compares two files; the result is negative if a is to be listed before b.
 func compareStanding(a, b standing) int {
 	first := func(a, b bool) int {
 		switch {
@@ -32,14 +32,14 @@ func compareStanding(a, b standing) int {
 	return cmp.Or(
 		first(a.waiting, b.waiting),
 		first(a.changed > 0, b.changed > 0), cmp.Compare(a.changed, b.changed),
-		// What is this large is generated or data more often than not.
+		// A file this large is more often than not generated or data.
 		first(a.size <= maxData, b.size <= maxData),
 		cmp.Compare(b.size, a.size), cmp.Compare(a.depth, b.depth), strings.Compare(a.path, b.path),
 	)
 }
 
-// due are the files whose turn it is: those that the loop has not worked on, or else the half whose turn was longest ago. Without a goal a loop should go round,
-// and not polish two files by turns.
+// due returns the files whose turn it is: those that the loop has not worked on or, if there are none, the half whose turn was longest
+// ago. Without a goal, a loop should go round all files and not alternate between two.
 func (s *Scout) due(files []string) []string {
 	var had []string
 	for _, p := range s.Turns {

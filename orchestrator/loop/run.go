@@ -9,11 +9,10 @@ import (
 	"agent/sandbox"
 )
 
-// Run works on req.Workspace until the loop is done. Goal, scope and number of
-// candidates are those of the order, whatever req says.
+// Run works on req.Workspace until the loop is done. Goal, scope and number of candidates are taken from the order, whatever req says.
 func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 	res := Result{Workspace: req.Workspace, Iterations: []Round{}}
-	// Each iteration is a run of its own, hours apart, and all are of one directory.
+	// The iterations are separate runs, possibly hours apart, and all must be of the same directory.
 	if req.Place == nil {
 		var problem *run.Problem
 		if req.Place, problem = run.Resolve(req.Workspace); problem != nil {
@@ -42,7 +41,7 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		}
 		round, doc, err := l.round(ctx, it, req)
 		res.Iterations = append(res.Iterations, round)
-		if it.Outcome == outcomePromoted { // which it stays, whatever came behind it
+		if it.Outcome == outcomePromoted { // true whatever followed the promotion
 			res.Promoted++
 		}
 		if err != nil {
@@ -67,8 +66,7 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		if err := l.rest(idle); err != nil {
 			return res.fail(l.trouble(idle, err))
 		}
-		// Trouble that is nobody's fault leaves the iteration open: it is
-		// tried again, with the answers that were paid for.
+		// Trouble that is nobody's fault leaves the iteration open: it is tried again, with the answers that were paid for.
 		if it.Phase != Settled {
 			it.Order = next
 			continue
@@ -87,9 +85,8 @@ func (r Result) fail(p *run.Problem) Result {
 	return r
 }
 
-// over decides whether the loop ends after an iteration, and says why.
-// A loop that did anything of use ends well. One whose iterations all failed
-// ends as the last of them did.
+// over decides whether the loop ends after an iteration, and says why. A loop that did anything useful ends well. One whose iterations
+// all failed ends as the last of them did.
 func (r *Result) over(l *Loop, it *Iteration, next Order, doc *run.Document) bool {
 	most := l.MaxFailures
 	if most == 0 {
@@ -130,8 +127,7 @@ func (it Iteration) clean() string {
 	return "clean: every file was reviewed for the goal since it last changed"
 }
 
-// open finds or starts the iteration that the loop begins with; nil when there
-// is nothing to resume.
+// open finds or starts the iteration that the loop begins with; it returns nil if there is nothing to resume.
 func (l *Loop) open(ctx context.Context, dir string, start Start) (*Iteration, *run.Problem) {
 	last, ok, err := l.Iterations.LastIteration(ctx, dir)
 	if err != nil {
@@ -157,8 +153,8 @@ func (l *Loop) open(ctx context.Context, dir string, start Start) (*Iteration, *
 	return &it, nil
 }
 
-// interrupted settles what a process left behind that died or was stopped in
-// the middle of an iteration. again says that the iteration is to be carried on.
+// interrupted settles what a process left behind that died or was stopped in the middle of an iteration. again says that the iteration
+// is to be resumed.
 func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (again bool, p *run.Problem) {
 	if alive, _ := sandbox.Alive(it.Owner); alive && it.Owner != sandbox.Owner() {
 		return false, &run.Problem{
@@ -166,8 +162,7 @@ func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (aga
 			Next: "wait for it to end, or stop that process",
 		}
 	}
-	// Whoever asks for one run does not want an older one; a loop is too much
-	// to be given up by the way.
+	// A request for a single run does not ask for an older one; a loop is too much to be given up as a side effect.
 	giveUp := start.Fresh || start.Order.Single && it.Order.Single
 	if it.Phase == Work && !giveUp && !start.Resume {
 		return false, &run.Problem{
@@ -183,7 +178,7 @@ func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (aga
 	switch {
 	case start.Resume:
 		return true, nil
-	case it.Phase == Learn: // what was promoted is there: what is left is to learn from it
+	case it.Phase == Learn: // what was promoted is there: only the learning is left
 		_, err = l.learn(ctx, it, l.Crew(*it, l.progress))
 	default:
 		it.Phase, it.Outcome = Settled, outcomeAbandoned
@@ -210,7 +205,7 @@ func (l *Loop) begin(ctx context.Context, dir string, order Order) (Iteration, e
 	return l.Iterations.StartIteration(ctx, it)
 }
 
-// after is the order for the next iteration, once it has ended.
+// after returns the order for the next iteration, once iteration it has ended.
 func (o Order) after(it Iteration) Order {
 	if it.Phase == Settled {
 		o.Done++

@@ -22,62 +22,54 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A Scout plans runs without a patch: it chooses the file to work on and
-// gathers what is known about it. It implements Planner.
+// A Scout plans runs without a patch: it chooses the file to work on and gathers what is known about it. It implements Planner.
 //
-// The order of choice: the files that the request names; the first of the person's
-// directives that no run attended to; a file in the cascade queue, since something
-// that it uses has changed; the model's own choice, checked against
-// the tree; and when that is no choice, the file that changed most often, or the
-// next one by name.
+// The order of choice is: the files that the request names; the first of the person's directives that no run attended to; a file in the
+// cascade queue, since something that it uses has changed; the model's own choice, checked against the tree. If that is not a valid
+// choice, it is the file that changed most often, or the next one by name.
 type Scout struct {
 	Engineer  *agent.Engineer
 	Knowledge Knowledge
-	// Orders tells which directives are settled; nil when nobody knows, and then
-	// all are open.
+	// Orders tells which directives are settled; if nil, all are open.
 	Orders Orders
-	// Hotspots returns the files that changed most often, none when nobody
-	// knows; nil for nobody.
+	// Hotspots returns the files that changed most often, none if that is unknown; nil if there is no such source.
 	Hotspots func(ctx context.Context, dir string, n int) ([]string, error)
-	// Survey returns what is known of the workspace; nil for nobody.
+	// Survey returns what is known about the workspace; nil if nothing is.
 	Survey func(ctx context.Context, base *workspace.Manifest) (survey.Survey, error)
-	// Findings returns what lint and types say of a file before any change, as
-	// [survey.Examiner.Findings] does; nil for nobody.
+	// Findings returns what lint and types say about a file before any change, as [survey.Examiner.Findings] does; nil if nobody looks.
 	Findings func(ctx context.Context, base *workspace.Manifest, rules gate.Rules, path string) (string, error)
-	// Last is the target of the iteration before, which is not chosen again, and Turns are those that had their turn before: the others come first.
+	// Last is the previous target, which is not chosen again. Turns lists those that had their turn before: the others come first.
 	Last  string
 	Turns []string
-	// Explores says that the model looks around by tools: of a goal it finds the files
-	// itself.
+	// Explores says that the model looks around with tools: for a goal it finds the files itself.
 	Explores bool
 	// Fence is the word that quotes untrusted text; NewFenceWord draws one.
 	Fence string
 }
 
-// Bounds of what a plan reads.
+// Bounds on what a plan reads.
 const (
-	maxTarget  = workspace.MaxContent // bytes of a file to work on: of what may be written
+	maxTarget  = workspace.MaxContent // bytes of a file to work on: as many as may be written
 	maxListed  = 2000                 // files that the model is shown to choose from
-	maxFitting = 300                  // the same, of those that fit a goal
+	maxFitting = 300                  // the same, for files that fit a goal
 	// maxOutlines is how many of these are shown with what they define.
 	maxOutlines = 30
 	maxHotspot  = 5
 	maxRules    = 8 << 10
-	rulesShare  = 16 // the part of a large budget that rules may have
+	rulesShare  = 16 // rules may have 1/rulesShare of a large budget
 	historyLen  = 3
 )
 
-// NewFenceWord draws the word of a fence: 128 random bits in hex.
+// NewFenceWord draws a word for a fence: 128 random bits in hex.
 func NewFenceWord() string {
 	var b [16]byte
 	rand.Read(b[:]) // never returns an error
 	return hex.EncodeToString(b[:])
 }
 
-// Plan chooses and gathers.
-// The knowledge is read before the choice, since the model chooses with the history in sight. An error of the store ends
-// the plan: without its memory a run would repeat what was learnt to be wrong. What the person can mend, as a name
-// that is not there, is an *agent.StopError.
+// Plan chooses and gathers. It reads the knowledge before it chooses, since the model sees the history when it chooses. An error of the
+// store ends the plan: without its memory a run would repeat what was learnt to be wrong. An error that the person can fix, such as a
+// name that does not exist, is an *agent.StopError.
 func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
 	plan := tournament.Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch, Window: s.Engineer.Window.Tokens, Budget: s.Engineer.Budget}}
 	b := &plan.Task.Brief
@@ -119,8 +111,7 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Requ
 	return plan, nil
 }
 
-// survey returns what is known of the workspace, an empty ledger when nobody
-// knows.
+// survey returns what is known about the workspace: an empty ledger if nothing is.
 func (s *Scout) survey(ctx context.Context, base *workspace.Manifest) (survey.Survey, error) {
 	if s.Survey == nil {
 		return survey.Survey{Ledger: ledger.New(nil)}, nil
@@ -132,7 +123,7 @@ func (s *Scout) survey(ctx context.Context, base *workspace.Manifest) (survey.Su
 	return known, nil
 }
 
-// findings returns what is wrong with the target now, as far as anybody looks.
+// findings returns what is wrong with the target now, "" if nobody looks.
 func (s *Scout) findings(ctx context.Context, base *workspace.Manifest, req run.Request, target string) (string, error) {
 	if s.Findings == nil {
 		return "", nil
@@ -144,9 +135,8 @@ func (s *Scout) findings(ctx context.Context, base *workspace.Manifest, req run.
 	return text, nil
 }
 
-// choose sets the target and says why it was chosen.
-// A goal is never put behind the cascade queue: the person has said what to do now. A queued file that is gone is passed
-// over; whoever deleted it has settled what it waited for.
+// choose sets the target and says why it was chosen. A goal never has to wait for the cascade queue: the person has said what to do
+// now. A queued file that no longer exists is skipped: deleting it has settled what it waited for.
 func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known survey.Survey, req run.Request, plan *tournament.Plan) error {
 	b := &plan.Task.Brief
 	if len(req.Scope) > 0 {
@@ -186,8 +176,7 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known surv
 		}
 		return &agent.StopError{Message: "the workspace has no file to work on", Next: "say with --goal what to create"}
 	}
-	// A review that found nothing, for the goal of the loop where it has one, would find nothing
-	// again; a directive may concern any file.
+	// A review that found nothing, for the goal of the loop if it has one, would find nothing again; a directive may concern any file.
 	open := all
 	if plan.Directive == "" {
 		open = slices.DeleteFunc(slices.Clone(all), func(p string) bool { return reviewed(base, req, p) })
@@ -200,29 +189,27 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known surv
 	if b.Goal == "" {
 		files = s.due(files)
 	}
-	// Of a directive it is of more interest whose order it is than who chose
-	// the file for it.
+	// For a directive, whose order it is matters more than who chose the file for it.
 	why, err := s.pick(ctx, base, known, files, &plan.Task)
 	plan.Why = cmp.Or(plan.Why, why)
 	plan.SettleReview(false, slices.DeleteFunc(open, func(p string) bool { return p == b.Target }))
 	return err
 }
 
-// reviewed reports whether a file is as it was when a review found nothing in it.
+// reviewed reports whether a file is unchanged since a review found nothing in it.
 func reviewed(base *workspace.Manifest, req run.Request, path string) bool {
 	e, ok := base.Lookup(path)
 	return ok && e.Digest != "" && req.Reviewed[path] == e.Digest
 }
 
-// follow has the plan attend to the first file in the cascade queue that is
-// still there, and reports whether there is one.
+// follow has the plan attend to the first file in the cascade queue that still exists, and reports whether there is one.
 func (s *Scout) follow(ctx context.Context, base *workspace.Manifest, plan *tournament.Plan) (bool, error) {
 	queue, err := s.Knowledge.Queue(ctx, base.Root)
 	if err != nil {
 		return false, fmt.Errorf("read the cascade queue: %w", err)
 	}
 	for _, w := range queue {
-		// One that is too large to be written cannot follow, and must not block the rest.
+		// A file that is too large to be written cannot follow, and must not block the rest.
 		if e, ok := base.Lookup(w.Path); ok && e.Kind == workspace.File && e.Size <= maxTarget {
 			plan.Task.Brief.Target, plan.Task.Brief.Cascade = w.Path, w.Because+"\n\n"+w.Diff
 			plan.Why = "cascade: " + w.Because
@@ -232,9 +219,9 @@ func (s *Scout) follow(ctx context.Context, base *workspace.Manifest, plan *tour
 	return false, nil
 }
 
-// pick has the model choose among the files, and chooses itself when that is no choice.
-// The model is shown names, and of the files that fit a goal best what they define. That is cheap, and no text of a file
-// can ask to be chosen. Its answer counts only when it is one of them, so that "../.ssh/config" is no choice.
+// pick has the model choose among the files, and chooses itself if the answer is not valid. The model sees names and, for the files
+// that fit a goal best, what they define. That is cheap, and no text of a file can ask to be chosen. The answer counts only if it is
+// one of the files, so "../.ssh/config" is not a choice.
 func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, known survey.Survey, files []string, task *agent.Task) (string, error) {
 	hot, err := s.hotspots(ctx, base)
 	if err != nil {
@@ -251,7 +238,7 @@ func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, known survey
 	}
 	ask, most := *task, maxListed
 	ask.Brief = agent.Brief{Goal: b.Goal, Given: b.Given, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n")}
-	// What to take where the model names none.
+	// The order of choice if the model names none.
 	why, rest := "the model named no file of the workspace; this one changed most, or comes first", append(hot, files...)
 	if b.Goal != "" {
 		hits := retrieve.Rank(known.Ledger, known.Summaries.Files, ranked, b.Goal+"\n"+b.Given)
@@ -286,7 +273,7 @@ func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, known survey
 	return why, nil
 }
 
-// outlines says of the files that fit best what they define, a line each.
+// outlines says what the best-fitting files define, one line each.
 func outlines(book *ledger.Ledger, hits []retrieve.Hit) string {
 	var b strings.Builder
 	for _, h := range hits[:min(len(hits), maxOutlines)] {
@@ -297,8 +284,8 @@ func outlines(book *ledger.Ledger, hits []retrieve.Hit) string {
 	return b.String()
 }
 
-// together returns the texts of files that are to be changed together with the target. One that is no text is left out:
-// the model chose it by its name.
+// together returns the texts of files that are to be changed together with the target. It leaves out what is not text: the model chose
+// by name.
 func together(base *workspace.Manifest, paths []string) (files []agent.File) {
 	for _, p := range paths {
 		if text, err := related.Text(base, p); err == nil {
@@ -308,8 +295,7 @@ func together(base *workspace.Manifest, paths []string) (files []agent.File) {
 	return files
 }
 
-// hotspots returns the files that changed most often and are still there.
-// What changes often is where work is worth most; a file that was deleted since is none.
+// hotspots returns the files that changed most often and still exist. Work is worth most where changes are frequent.
 func (s *Scout) hotspots(ctx context.Context, base *workspace.Manifest) ([]string, error) {
 	if s.Hotspots == nil {
 		return nil, nil
@@ -324,9 +310,8 @@ func (s *Scout) hotspots(ctx context.Context, base *workspace.Manifest) ([]strin
 	return slices.DeleteFunc(names, func(p string) bool { _, ok := base.Lookup(p); return !ok }), nil
 }
 
-// candidates lists the files that may be worked on: text in a language that is
-// known, and not too large. Large data, as lock files, is among them only where
-// there is nothing else.
+// candidates lists the files that may be worked on: text in a known language, and not too large. Large data, such as lock files, is
+// included only if there is nothing else.
 func (s *Scout) candidates(base *workspace.Manifest) []string {
 	var files, data []string
 	for _, e := range base.Entries {
@@ -351,8 +336,7 @@ func (s *Scout) candidates(base *workspace.Manifest) []string {
 	return files
 }
 
-// fresh leaves the last target out, unless there is no other: a loop should not
-// polish one file for ever.
+// fresh leaves the last target out unless there is no other: a loop should not polish one file for ever.
 func (s *Scout) fresh(files []string) []string {
 	others := slices.DeleteFunc(slices.Clone(files), func(p string) bool { return p == s.Last })
 	if len(others) == 0 {
@@ -361,13 +345,11 @@ func (s *Scout) fresh(files []string) []string {
 	return others
 }
 
-// rulesFiles hold a project's rules for those who change it; the first one
-// that is there counts.
+// rulesFiles hold a project's rules for those who change it; the first one that exists counts.
 var rulesFiles = []string{"AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"}
 
-// describe reads the target, the other files in scope and the rules.
-// A target that is absent has no code: the goal is to create it. Rules that are too long are passed over, as half of
-// them may say the opposite of the whole.
+// describe reads the target, the other files in scope and the rules. A target that does not exist has no code: the goal is to create
+// it. Rules that are too long are skipped, since half of them may say the opposite of the whole.
 func (s *Scout) describe(base *workspace.Manifest, req run.Request, room int, b *agent.Brief) error {
 	b.Language = agent.Language(b.Target)
 	if e, ok := base.Lookup(b.Target); ok {
@@ -396,8 +378,8 @@ func (s *Scout) describe(base *workspace.Manifest, req run.Request, room int, b 
 	return err
 }
 
-// Rules returns a project's rules for those who change it, "" where it has none, or has longer ones than a question of room
-// bytes has place for.
+// Rules returns a project's rules for those who change it. It is "" if there are none, or if they are too long for a question of room
+// bytes.
 func Rules(base *workspace.Manifest, room int) (string, error) {
 	for _, name := range rulesFiles {
 		if e, ok := base.Lookup(name); ok && e.Kind == workspace.File && e.Size <= int64(max(maxRules, room/rulesShare)) {
@@ -407,9 +389,8 @@ func Rules(base *workspace.Manifest, room int) (string, error) {
 	return "", nil
 }
 
-// order has the plan follow the first directive that no run attended to, and
-// reports whether there is one. Its words are those of the person in charge,
-// and so they are the goal.
+// order has the plan follow the first directive that no run attended to, and reports whether there is one. The directive is in the
+// words of the person in charge, so it is the goal.
 func (s *Scout) order(ctx context.Context, base *workspace.Manifest, plan *tournament.Plan) (bool, error) {
 	list, err := directive.List(base.Root)
 	if err != nil || len(list) == 0 {
@@ -435,9 +416,9 @@ func (s *Scout) order(ctx context.Context, base *workspace.Manifest, plan *tourn
 	return false, nil
 }
 
-// rank puts files in the order in which a model should hear of them, since a list
-// may be cut: those that wait to follow a change, those that changed last and most
-// often, then the larger before the smaller and the upper before the deeper. The same workspace and record give the same order.
+// rank puts files in the order in which a model should see them, since a list may be cut: those that wait to follow a change, those
+// that changed last and most often, then larger before smaller and upper before deeper ones. The same workspace and record give the
+// same order.
 func (s *Scout) rank(ctx context.Context, base *workspace.Manifest, files, hot []string) ([]string, error) {
 	queue, err := s.Knowledge.Queue(ctx, base.Root)
 	if err != nil {
@@ -451,7 +432,7 @@ func (s *Scout) rank(ctx context.Context, base *workspace.Manifest, files, hot [
 	for _, w := range queue {
 		waiting[w.Path] = true
 	}
-	// The newest entry is the last one; what changed often comes after.
+	// The newest entry comes first; the files that changed often come after.
 	slices.Reverse(history)
 	for _, e := range history {
 		changed[e.Path] = cmp.Or(changed[e.Path], len(changed)+1)

@@ -9,26 +9,26 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A Steering tells the process that works on a loop what somebody elsewhere asked for: "" for nothing, "pause" to begin no other iteration, "cancel" to end now.
-// *store.DB is one.
+// A Steering tells the process that works on a loop what somebody elsewhere asked for: "" for nothing, "pause" to start no further
+// iteration, "cancel" to end now. *store.DB implements it.
 type Steering interface {
 	// LoopWanted returns what is wanted of a loop.
 	LoopWanted(ctx context.Context, loop string) (string, error)
-	// WantLoop asks for something, or with "" for nothing any more.
+	// WantLoop asks for something; "" withdraws what was asked.
 	WantLoop(ctx context.Context, loop, wanted string) error
 }
 
-// The causes of contexts that somebody elsewhere has ended.
+// The causes of contexts that were ended from elsewhere.
 var (
 	errPaused    = errors.New("paused from elsewhere")
 	errCancelled = errors.New("cancelled from elsewhere")
 )
 
-// wantedEvery is how often a loop looks whether it is asked for something.
+// wantedEvery is how often a loop checks what it is asked for.
 const wantedEvery = time.Second
 
-// steered returns ctx until the loop is cancelled from elsewhere, and with it idle, which a pause ends too: what is waited for between two iterations is waited for
-// with that. What was asked before is forgotten. end stops to look, and has to be called.
+// steered returns a context that ends if the loop is cancelled from elsewhere, and idle, which a pause ends too. idle is for waiting
+// between two iterations. Earlier requests are forgotten. end stops the checking and must be called.
 func (l *Loop) steered(ctx context.Context, id string) (_, idle context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	idle, pause := context.WithCancelCause(ctx)
@@ -42,7 +42,7 @@ func (l *Loop) steered(ctx context.Context, id string) (_, idle context.Context,
 		tick := time.NewTicker(wantedEvery)
 		defer tick.Stop()
 		for {
-			// A database that is away for a moment is no wish.
+			// A database that is briefly unavailable is not a request.
 			switch wanted, _ := l.Steering.LoopWanted(looking, id); wanted {
 			case "cancel":
 				cancel(errCancelled)
@@ -68,7 +68,7 @@ func (l *Loop) steered(ctx context.Context, id string) (_, idle context.Context,
 	}
 }
 
-// forget takes back what was asked of a loop. One that cannot be taken back is heard again, and said again.
+// forget withdraws what was asked of a loop. If that fails, the request will be heard again, and forget says so.
 func (l *Loop) forget(ctx context.Context, id string) {
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
 	defer cancel()
@@ -77,7 +77,7 @@ func (l *Loop) forget(ctx context.Context, id string) {
 	}
 }
 
-// asked is the problem of a loop that somebody elsewhere has ended, nil for any other.
+// asked returns the problem of a loop that somebody elsewhere has ended, nil for any other.
 func asked(ctx context.Context) *run.Problem {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, errPaused) && !errors.Is(cause, errCancelled) {

@@ -8,20 +8,18 @@ import (
 	"agent/orchestrator/agent"
 )
 
-// Memories keeps every version of the memory of workspaces. *store.DB is one.
+// Memories keeps every version of the memory of workspaces. *store.DB implements it.
 type Memories interface {
-	// Memory and SaveMemory are those of Knowledge.
+	// Memory and SaveMemory are as in Knowledge.
 	Memory(ctx context.Context, workspace string) (agent.Memory, error)
 	SaveMemory(ctx context.Context, workspace, run string, m agent.Memory) error
-	// MemoryBefore returns the memory as it was before run was merged, the zero one for the
-	// first; false where that run was not.
+	// MemoryBefore returns the memory as it was before run was merged, the zero Memory for the first; false if that run was not merged.
 	MemoryBefore(ctx context.Context, workspace, run string) (agent.Memory, bool, error)
 }
 
-// Unlearn brings the memory in line with an undo: undone is the run that was taken back, by
-// the run undo, and paths are its files. Where nothing was merged since, the memory is as it
-// was before; else it says that this part of it does not hold any more. changed tells whether
-// there was anything to do. The memory is never merged by a model for this.
+// Unlearn brings the memory in line with an undo. undone is the run that was taken back, undo the run that did so, and paths are its
+// files. If nothing was merged since, the memory becomes what it was before. Otherwise a note in it says that this part no longer
+// holds. changed tells whether there was anything to do. No model merges the memory for this.
 func Unlearn(ctx context.Context, k Memories, workspace, undone, undo string, paths []string) (changed bool, err error) {
 	before, merged, err := k.MemoryBefore(ctx, workspace, undone)
 	if err != nil || !merged {

@@ -8,10 +8,10 @@ import (
 	"agent/orchestrator/run"
 )
 
-// maxTurns bounds the targets that an order remembers as having had their turn; the oldest of them may have another one then.
+// maxTurns bounds the targets that an order remembers as having had their turn; the oldest of them may then have another one.
 const maxTurns = 500
 
-// turned returns the targets that have had their turn, with another one.
+// turned returns the targets that have had their turn, with target added.
 func (o Order) turned(target string) []string {
 	if target == "" {
 		return o.Turns
@@ -20,7 +20,7 @@ func (o Order) turned(target string) []string {
 	return turns[max(0, len(turns)-maxTurns):]
 }
 
-// wrapUp ends a loop that has promoted as much as a person wants to look at in one go, with all of it. next is the order after the last iteration.
+// wrapUp ends a loop that promoted as much as a person wants to see at once, and lists it. next is the order after the last iteration.
 func (l *Loop) wrapUp(ctx context.Context, r *Result, next Order) (bool, error) {
 	if l.WrapUp <= 0 || next.Promoted < l.WrapUp {
 		return false, nil

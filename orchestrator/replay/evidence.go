@@ -11,9 +11,8 @@ import (
 	"agent/verify/policy"
 )
 
-// An Evidence is all that is recorded of a run which decided its verdict, so that it can
-// be judged again where neither its workspace nor its record is. Contents are named by
-// their SHA-256 in hex, and lie beside it.
+// An Evidence is everything on record that decided the verdict of a run, so that the run can be judged again without its workspace or
+// its record. Contents are named by their SHA-256 in hex, and are stored beside it.
 type Evidence struct {
 	Run       string         `json:"run"`
 	Workspace string         `json:"workspace"`
@@ -22,10 +21,9 @@ type Evidence struct {
 	Verdict   verify.Verdict `json:"verdict"`
 	Started   time.Time      `json:"started"`
 	Ended     time.Time      `json:"ended"`
-	// Approved says who let the promotion pass, "" where nothing was promoted.
+	// Approved says who approved the promotion, "" if nothing was promoted.
 	Approved string `json:"approved,omitempty"`
-	// Snapshot is the digest of the workspace's manifest, Inventory that of the text
-	// which workspace.Rebuild takes.
+	// Snapshot is the digest of the workspace's manifest. Inventory is the digest of the text that workspace.Rebuild takes.
 	Snapshot   string       `json:"snapshot"`
 	Inventory  string       `json:"inventory"`
 	Settings   run.Settings `json:"settings"`
@@ -40,18 +38,17 @@ type Exhibit struct {
 	Holds   []policy.Hold  `json:"holds"`
 	// Unproven is null in archives of runs from before it was kept.
 	Unproven []verify.Unproven `json:"unproven"`
-	// Digest is that of the changeset as it was judged, Files what it changed.
+	// Digest is the digest of the changeset as it was judged; Files is what it changed.
 	Digest string        `json:"digest"`
 	Files  []ExhibitFile `json:"files"`
-	// Response is the digest of what the candidate was made of; see gate.Origin.
+	// Response is the digest of what the candidate was made from; see gate.Origin.
 	Response string `json:"response"`
 	Target   string `json:"target,omitempty"`
 	Onto     string `json:"onto,omitempty"`
 	Asked    string `json:"asked,omitempty"`
 }
 
-// An ExhibitFile is one change of a candidate; the digests of its contents are "" where
-// there is none.
+// An ExhibitFile is one change of a candidate; the digest of a content is "" if there is none.
 type ExhibitFile struct {
 	Op      workspace.Op `json:"op"`
 	Path    string       `json:"path"`
@@ -67,6 +64,6 @@ type Exchange struct {
 	Step     string          `json:"step"`
 	Model    string          `json:"model"`
 	Question json.RawMessage `json:"question"`
-	// Answer is nil where none came.
+	// Answer is nil if none came.
 	Answer []byte `json:"answer"`
 }

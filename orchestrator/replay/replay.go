@@ -1,10 +1,8 @@
-// Package replay judges the candidates of a recorded run again and compares. It
-// rebuilds the workspace that the run saw, applies the recorded responses again,
-// and has the candidates judged by whatever tools are there.
+// Package replay judges the candidates of a recorded run again and compares the results. It rebuilds the workspace that the run saw,
+// applies the recorded responses again, and has the candidates judged by the tools that are installed now.
 //
-// It owns the [Evidence], which is all that is recorded of a run which decided its
-// verdict. It refuses evidence that is not whole, asks no model, and writes no
-// record.
+// It owns the [Evidence]: everything on record that decided the verdict of a run. It refuses evidence that is not whole, asks no model,
+// and writes no record.
 package replay
 
 import (
@@ -24,17 +22,17 @@ import (
 	"agent/verify/policy"
 )
 
-// A replay is one at work.
+// A replay is a replay in progress.
 type replay struct {
 	*Report
 	evidence Evidence
-	// Of the evidence, compared with its digest.
+	// Returns a content of the evidence, after comparing it with its digest.
 	content func(digest string) ([]byte, error)
 	base    *workspace.Manifest
-	// By digest: what responses came on top of.
-	// The empty one is there from the beginning: an answer may come on top of no change.
+	// The changesets, by digest, that responses were applied on top of. The empty one is there from the start: an answer may be applied
+	// on top of no change.
 	finals map[string]workspace.Changeset
-	// The steps of the questions, by the digests of the answers.
+	// The steps of the questions, by the digests of their answers.
 	steps map[string]string
 	hide  func(string) string
 }
@@ -43,28 +41,24 @@ type replay struct {
 type Replayer struct {
 	Images   gate.Snapshotter
 	Verifier gate.Verifier
-	// Emit takes progress, from several goroutines, one at a time; nil for nobody.
+	// Emit receives progress, from several goroutines, one at a time; nil if nobody watches.
 	Emit func(run.Event)
-	// Hide takes the configured secrets out of a text before that is compared or shown;
-	// nil hides nothing.
+	// Hide removes the configured secrets from a text before it is compared or shown; nil hides nothing.
 	Hide func(text string) string
 }
 
-// Replay judges the candidates of a recorded run again, and compares. It needs neither
-// the workspace, which it rebuilds in dir, nor a model: responses are applied
-// again. content gives what the evidence names.
+// Replay judges the candidates of a recorded run again, and compares. It needs neither the workspace, which it rebuilds in dir, nor a
+// model: it applies the recorded responses again. content returns what the evidence names.
 //
-// That the tools are of another image is a note: it counts when a verdict differs.
-// What was not judged then is not judged now: candidates that were cancelled, or
-// struck by trouble of the machine. The error is trouble of the machine, or
-// an *UnfitError.
+// Tools from another image are a note, which matters if a verdict differs. Candidates that were not judged in the run, since they were
+// cancelled or struck by trouble with the machine, are not judged now. The error is trouble with the machine, or an *UnfitError.
 func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content func(digest string) ([]byte, error)) (*Report, error) {
 	t := &run.Notifier{Run: run.NewID(time.Now()), Emit: r.Emit, Hide: r.Hide}
 	rep := &replay{
 		Report:   &Report{Run: e.Run, Recorded: e.Settings.Toolchain, Verdicts: []Verdict{}, Differs: []Difference{}, Notes: []string{}},
 		evidence: e, hide: t.Hidden, finals: map[string]workspace.Changeset{workspace.Changeset{}.Digest(): {}}, steps: map[string]string{},
 	}
-	// Each time anew, whoever compared before: what content reads may have changed since.
+	// Checked on every read, whoever checked before: what content reads may have changed since.
 	rep.content = func(digest string) ([]byte, error) {
 		data, err := content(digest)
 		if err == nil && workspace.Digest(data) != digest {
@@ -84,7 +78,7 @@ func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content f
 	if rep.base, err = workspace.Rebuild(dir, text, rep.content); err != nil {
 		return nil, &UnfitError{e.Run, err.Error()}
 	}
-	// Contents were compared one by one; this compares names, modes and what is not there.
+	// The contents were compared one by one; this compares names, modes and what is absent.
 	if rep.Snapshot = rep.base.Digest(); rep.Snapshot != e.Snapshot {
 		return nil, &UnfitError{e.Run, "the rebuilt workspace is " + rep.Snapshot + ", and not the one that was judged"}
 	}
@@ -96,9 +90,8 @@ func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content f
 	return rep.Report, nil
 }
 
-// run has all candidates judged.
-// Candidates come in their order, since later ones build on earlier ones. Settings that decide a verdict are those of
-// the evidence, not of here: whether they may be is for the caller to say before.
+// run has all candidates judged, in their order, since later ones build on earlier ones. The settings that decide a verdict are those
+// of the evidence, not the local ones: the caller must check beforehand whether they are allowed.
 func (rep *replay) run(ctx context.Context, r *Replayer, t *run.Notifier) (err error) {
 	s := rep.evidence.Settings
 	rules := gate.Rules{Config: s.Config, Allow: s.Allow, NoInstall: s.NoInstall, InstallScripts: s.InstallScripts, InstallAll: s.InstallAll, Packages: s.Packages, Model: s.Model}
@@ -122,11 +115,11 @@ func (rep *replay) run(ctx context.Context, r *Replayer, t *run.Notifier) (err e
 	return nil
 }
 
-// conclude compares the run's own verdict with what its candidates came to now.
+// conclude compares the run's own verdict with the new verdicts of its candidates.
 //
-// A run that passed, or was promoted, has a candidate that passes: which one it took is not recorded, as the best of
-// several need not be the last. Of the other verdicts no candidate tells, since they come of people and policy too. A
-// replay that judged nothing proves nothing. What differs in a candidate is told there, and not once more.
+// A run that passed, or was promoted, has a candidate that passes. Which one it took is not recorded, and the best of several need not
+// be the last. Other verdicts cannot be read from the candidates, since they come from people and policy too. A replay that judged
+// nothing proves nothing. A difference within a candidate is reported there, and not repeated.
 func (rep *replay) conclude() {
 	recorded, best := string(rep.evidence.Verdict), verify.Verdict("")
 	for _, v := range rep.Verdicts {
@@ -144,19 +137,16 @@ func (rep *replay) conclude() {
 	rep.differs(0, "verdict", recorded, string(best))
 }
 
-// differs notes a difference, if there is one.
-// n is 0 for the run. Neither side is cleaned for a terminal here.
+// differs notes a difference, if there is one. n is 0 for the run. Neither side is cleaned for a terminal here.
 func (rep *replay) differs(n int, what, recorded, replayed string) {
 	if recorded != replayed {
 		rep.Differs = append(rep.Differs, Difference{n, what, recorded, replayed})
 	}
 }
 
-// stage makes the snapshot of the rebuilt workspace on the tools that are here. It is
-// made under the name of its directory, so that it can be told from those of the
-// workspace itself.
-// An image with the recorded ID may be gone for good, and is not asked for: the tools are built here from what this
-// program knows. So a difference in them is a note, which a reader needs when a verdict differs.
+// stage makes the snapshot of the rebuilt workspace on the local tools, under the name of its directory, so that it can be
+// distinguished from those of the workspace itself. An image with the recorded ID may no longer exist, and is not asked for: the tools
+// are built from what this program knows. A difference between them is therefore a note, which a reader needs if a verdict differs.
 func (rep *replay) stage(ctx context.Context, g *gate.Gate) (st gate.Stage, err error) {
 	tools, err := g.Images.Ensure(ctx, images.Toolchain)
 	if err != nil {
@@ -169,8 +159,8 @@ func (rep *replay) stage(ctx context.Context, g *gate.Gate) (st gate.Stage, err 
 	if recorded.Definitions != verify.Definitions {
 		rep.Notes = append(rep.Notes, fmt.Sprintf("the gates are of definitions %s, recorded are %s", verify.Definitions, recorded.Definitions))
 	}
-	// Dependencies come from a registry or the cache, by the lock files in the snapshot: what was withdrawn there ends
-	// the replay as trouble, and is no difference.
+	// Dependencies come from a registry or the cache, by the lock files in the snapshot. If one was withdrawn there, the replay ends
+	// with trouble, not with a difference.
 	if st, err = g.FreezeWhole(ctx, tools, rep.base); err != nil {
 		return st, err
 	}
@@ -180,8 +170,8 @@ func (rep *replay) stage(ctx context.Context, g *gate.Gate) (st gate.Stage, err 
 	return st, nil
 }
 
-// versionsApart names the tools whose versions differ, for people.
-// Tools that are here no more are not named: what was judged by them is, as a gate that is left out.
+// versionsApart names the tools whose versions differ, for people. It does not name tools that are missing here: the gate that used
+// them is reported as left out.
 func versionsApart(recorded, here map[string]string) string {
 	var apart []string
 	for name, v := range here {
@@ -196,8 +186,7 @@ func versionsApart(recorded, here map[string]string) string {
 	return strings.Join(apart, ", ")
 }
 
-// judge replays candidate n.
-// An error leaves a verdict behind in the list, but the report is not given out then.
+// judge replays candidate n. After an error it leaves a verdict in the list, but the report is then not returned.
 func (rep *replay) judge(ctx context.Context, g *gate.Gate, t *run.Notifier, st gate.Stage, n int, x Exhibit) error {
 	v := Verdict{Step: rep.steps[x.Response], Recorded: x.Verdict}
 	defer func() { rep.Verdicts = append(rep.Verdicts, v) }()
@@ -205,8 +194,8 @@ func (rep *replay) judge(ctx context.Context, g *gate.Gate, t *run.Notifier, st 
 	if err != nil {
 		return err
 	}
-	// The recorded changes are what later answers came on top of, whatever the gates make of them today: one formatter
-	// of another version would else make every candidate behind it differ.
+	// Later answers were applied on top of the recorded changes, whatever the gates make of them today: otherwise one formatter of
+	// another version would make every later candidate differ.
 	rep.finals[x.Digest] = recorded
 	v.Tree = rep.base.With(recorded).Digest()
 	cand, applied, err := rep.apply(g, x)
@@ -214,7 +203,7 @@ func (rep *replay) judge(ctx context.Context, g *gate.Gate, t *run.Notifier, st 
 		return err
 	}
 	if rep.differs(n, "response", x.Asked, cand.Origin.Asked); x.Asked != cand.Origin.Asked {
-		return nil // what would be judged is something else
+		return nil // something else would be judged
 	}
 	if x.Verdict == verify.Cancelled || x.Verdict == verify.Infra {
 		rep.Notes = append(rep.Notes, fmt.Sprintf("candidate %d was not judged then (%s), and is not now", n, x.Verdict))
@@ -243,8 +232,8 @@ func (rep *replay) judge(ctx context.Context, g *gate.Gate, t *run.Notifier, st 
 	return nil
 }
 
-// apply makes the candidate of an exhibit again. applied is false when it ended there.
-// The answer is read by the same code as in a run, so that a change of how answers are read shows as a difference.
+// apply makes the candidate of an exhibit again. applied is false if the candidate ended there. The same code as in a run reads the
+// answer, so that a change in how answers are read shows as a difference.
 func (rep *replay) apply(g *gate.Gate, x Exhibit) (cand gate.Candidate, applied bool, err error) {
 	response, err := rep.content(x.Response)
 	if err != nil {
@@ -262,8 +251,8 @@ func (rep *replay) apply(g *gate.Gate, x Exhibit) (cand gate.Candidate, applied 
 	return cand, err == nil && rejected == nil, err
 }
 
-// changeset puts the recorded changes of an exhibit together.
-// One that was refused before it had a changeset has no digest to compare.
+// changeset assembles the recorded changes of an exhibit. A candidate that was refused before it had a changeset has no digest to
+// compare.
 func (rep *replay) changeset(x Exhibit) (cs workspace.Changeset, err error) {
 	for _, f := range x.Files {
 		c := workspace.Change{Op: f.Op, Path: f.Path, From: f.From, Mode: f.Mode, OldMode: f.OldMode}
@@ -284,30 +273,29 @@ func (rep *replay) changeset(x Exhibit) (cs workspace.Changeset, err error) {
 	return cs, err
 }
 
-// compare notes how a candidate that was judged again differs.
-// Seconds, memory and outputs are not compared: they differ from one run to the next on one machine.
+// compare notes how a candidate that was judged again differs. Seconds, memory and outputs are not compared: they differ between two
+// runs on one machine.
 func (rep *replay) compare(n int, x Exhibit, cand gate.Candidate) {
 	rep.differs(n, "verdict", string(x.Verdict), string(cand.Verdict))
-	// Recorded and judged again may each have had other secrets configured.
+	// Other secrets may have been configured at the run than now.
 	x.Gates, cand = gate.Candidate{Gates: x.Gates}.Hidden(rep.hide).Gates, cand.Hidden(rep.hide)
 	was, is := byName(x.Gates), byName(cand.Gates)
 	for _, g := range slices.Concat(x.Gates, cand.Gates) {
 		a, b := was[g.Name], is[g.Name]
 		rep.differs(n, g.Name, gateVerdict(a), gateVerdict(b))
 		rep.each(n, g.Name+" found", found(a.Findings), found(b.Findings))
-		// The second list has most names once more: for those both sides are now left out, and so equal.
+		// Most names occur again in the second list: by then both sides lack them, and so are equal.
 		delete(was, g.Name)
 		delete(is, g.Name)
 	}
 	rep.each(n, "hold", heldBack(x.Holds), heldBack(cand.Holds))
-	// Older records do not say.
+	// Older records do not say what was unproven.
 	if x.Unproven != nil && cand.Unproven != nil {
 		rep.each(n, "unproven", unproven(x.Unproven), unproven(cand.Unproven))
 	}
 }
 
-// each notes what is in one list and not in the other.
-// They count as often as they are there: two equal findings are not one.
+// each notes what is in only one of two lists. Repeated entries count: two equal findings are not one.
 func (rep *replay) each(n int, what string, recorded, replayed []string) {
 	for _, s := range recorded {
 		if i := slices.Index(replayed, s); i >= 0 {

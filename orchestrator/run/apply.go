@@ -11,23 +11,22 @@ import (
 	"agent/verify/policy"
 )
 
-// A Proven is what an earlier run proved and did not promote, to be applied now.
+// A Proven is a change that an earlier run proved and did not promote, and that is to be applied now.
 type Proven struct {
 	Record    Record
 	Candidate gate.Candidate
-	// AppliedBy returns the run that applied it meanwhile, "" for none.
+	// AppliedBy returns the run that has applied the change meanwhile, "" if there is none.
 	AppliedBy func(ctx context.Context) (string, error)
-	// Reprove decides whether it is proved again, because the workspace is another by now.
-	// moved are those of its files that are. Apply does, Skip and Unattended do not.
+	// Reprove decides whether to prove the change again after the workspace has changed. moved lists the files of the change that
+	// differ. Apply proves it again; Skip and Unattended do not.
 	Reprove func(ctx context.Context, moved []string) (Answer, error)
 }
 
-// Origin is the run that found what p holds: it stays the same however often it is applied.
+// Origin returns the ID of the run that found the change in p. It stays the same however often the change is applied.
 func (p Proven) Origin() string { return cmp.Or(p.Record.Applies, p.Record.ID) }
 
-// Apply promotes what an earlier run proved, as a run of its own: where the workspace is
-// what the gates saw, after the checkpoint alone; else it is proved again on the new files.
-// The request needs no patch.
+// Apply promotes what an earlier run proved, as a run of its own. If the workspace is what the gates saw, the change only passes the
+// checkpoint; otherwise it is proved again on the new files. The request needs no patch.
 func (r *Runner) Apply(ctx context.Context, req Request, of Proven) Document {
 	req.Patch, req.PatchName = []byte(of.Candidate.Diff), "of run "+of.Record.ID
 	rec := Record{Intent: "apply " + of.Record.ID, Patch: req.Patch, Applies: of.Origin()}
@@ -43,13 +42,13 @@ func (r *Runner) Apply(ctx context.Context, req Request, of Proven) Document {
 // apply brings the candidate of an earlier run to the checkpoint.
 func (x *Execution) apply(ctx context.Context, req Request, of Proven) Ending {
 	id, cand := of.Record.ID, of.Candidate
-	// The database is not trusted with the bytes: only what was judged is promoted.
+	// The bytes in the database are not trusted: only what was judged is promoted.
 	if !cand.Wins() || cand.Changeset.Digest() != cand.Digest {
 		return End(Failed, &Problem{
 			Kind: ProblemInfra, Message: "what run " + id + " proved is not whole in the record", Next: "have the change made and proved again",
 		})
 	}
-	// Asked with the workspace's lock held: of two that apply the same, the later one finds it.
+	// Checked with the workspace's lock held: of two runs that apply the same change, the later one finds the earlier.
 	by, err := of.AppliedBy(ctx)
 	if err != nil {
 		return End(Failed, x.Trouble(ctx, "look whether run "+id+" was applied", err))
@@ -72,11 +71,11 @@ func (x *Execution) apply(ctx context.Context, req Request, of Proven) Ending {
 	return x.applyUnmoved(ctx, req, of, now)
 }
 
-// applyUnmoved asks about a candidate whose workspace is what its gates saw.
+// applyUnmoved asks about a candidate whose workspace still is what its gates saw.
 func (x *Execution) applyUnmoved(ctx context.Context, req Request, of Proven, now *workspace.Manifest) Ending {
 	cand := of.Candidate
 	x.rec.Snapshot, x.doc.Snapshot = now.Digest(), now.Digest()
-	// What is protected now holds too, whatever was when it was proved.
+	// What is protected now holds the candidate too, whatever was protected when it was proved.
 	for _, h := range policy.Review(ctx, now, cand.Changeset, req.Protect, nil) {
 		if !slices.ContainsFunc(cand.Holds, func(old policy.Hold) bool { return old.Kind == h.Kind && old.Path == h.Path && (old.Block || !h.Block) }) {
 			cand.Holds = append(cand.Holds, h)
@@ -92,7 +91,7 @@ func (x *Execution) applyUnmoved(ctx context.Context, req Request, of Proven, no
 	if end != nil {
 		return *end
 	}
-	// A person made another candidate of it, which no gate has judged.
+	// A person made another candidate from it, which no gate has judged.
 	if end := x.unable(); end != nil {
 		return *end
 	}
@@ -138,7 +137,7 @@ func (x *Execution) reprove(ctx context.Context, req Request, of Proven, now *wo
 	})
 }
 
-// unable is the ending of a run that has to judge, where there is nothing to judge with.
+// unable returns the ending of a run that has to judge but has nothing to judge with, and nil for a run that can judge.
 func (x *Execution) unable() *Ending {
 	if x.runner.Images != nil && x.runner.Verifier != nil {
 		return nil
@@ -149,7 +148,7 @@ func (x *Execution) unable() *Ending {
 	return &end
 }
 
-// differs reports whether a file is not as a change found it.
+// differs reports whether a file in now is not as the change found it.
 func differs(now *workspace.Manifest, c workspace.Change) bool {
 	name := c.Path
 	if c.Op == workspace.Rename {
@@ -162,7 +161,7 @@ func differs(now *workspace.Manifest, c workspace.Change) bool {
 	return !there || is.Digest != c.BeforeDigest()
 }
 
-// settleProposalsOf marks what was kept of an earlier run's change as done.
+// settleProposalsOf marks the proposals that hold the change of an earlier run as done.
 func (x *Execution) settleProposalsOf(ctx context.Context, of Proven) {
 	if x.runner.Proposals == nil {
 		return

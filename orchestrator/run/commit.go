@@ -11,51 +11,48 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A CommitOrder has what is promoted recorded as a commit of the repository around the
-// workspace.
+// A CommitOrder asks for the promoted change to be recorded as a commit of the repository around the workspace.
 type CommitOrder struct {
 	By commit.Identity
-	// Branch is a new branch that gets the commit in place of the work tree: no file is
-	// written then. "" commits to what is checked out.
+	// Branch is a new branch that gets the commit instead of the work tree; no file is written then. "" commits to what is checked out.
 	Branch string
-	// Message returns the message for what a run promotes.
+	// Message returns the commit message for the change that a run promotes.
 	Message func(ctx context.Context, c CommitAbout) string
-	// Steps returns the commits that lead up to it on a base, each with all that is changed up to it; nil for none.
+	// Steps returns the commits that lead up to it on base, each with everything changed up to that point; nil for none.
 	Steps func(ctx context.Context, base *workspace.Manifest) ([]commit.Step, error)
 }
 
-// CommitAbout is what a message is about.
+// CommitAbout is what a commit message is about.
 type CommitAbout struct {
 	Run, Iteration string
 	Candidate      gate.Candidate
-	// Besides are files that were judged with it and are not in the commit.
+	// Besides are files that were judged with the change and are not in the commit.
 	Besides []string
 	// Said are the messages of commits that were made in a workbench, oldest first.
 	Said []string
 }
 
-// CommitText is one text of what was said of several commits, oldest first; "" of none.
+// CommitText joins the messages of several commits, oldest first, into one text; it is "" for none.
 func CommitText(said []string) string { return strings.Join(said, "\n\n") }
 
 // A DocumentCommit is a commit in a Document.
 type DocumentCommit struct {
 	ID string `json:"id"`
-	// Branch has it; "" where none was checked out.
+	// Branch is the branch that has the commit, "" if none was checked out.
 	Branch string `json:"branch"`
-	// Besides are files that differ from what is committed: they were judged with the
-	// change, and the commit does not hold them.
+	// Besides are files that differ from the commit: they were judged with the change, and the commit does not hold them.
 	Besides []string `json:"besides"`
 }
 
-// committing is an order on its way.
+// committing is a CommitOrder in progress.
 type committing struct {
 	order     *CommitOrder
 	candidate gate.Candidate
 	made      *commit.Commit
 }
 
-// prepareCommit makes the commit of an order before any file is written. No ending means
-// that it is made, or that none is wanted.
+// prepareCommit makes the commit of an order before any file is written. A nil ending means that the commit is made or that none is
+// wanted.
 func (x *Execution) prepareCommit(ctx context.Context, c *committing, cs workspace.Changeset, base *workspace.Manifest) *Ending {
 	if c == nil {
 		return nil
@@ -84,8 +81,8 @@ func (x *Execution) prepareCommit(ctx context.Context, c *committing, cs workspa
 	return nil
 }
 
-// uncommitted is the ending of a run whose change cannot be committed: the repository is in a
-// state in which the user has to do something first.
+// uncommitted returns the ending of a run whose change cannot be committed. If the repository refused, its state requires the user to
+// do something first.
 func (x *Execution) uncommitted(ctx context.Context, err error) Ending {
 	var refused *commit.RefusedError
 	if errors.As(err, &refused) {
@@ -94,7 +91,7 @@ func (x *Execution) uncommitted(ctx context.Context, err error) Ending {
 	return End(Failed, x.Trouble(ctx, "commit the change", err))
 }
 
-// withdraw forgets a commit whose files were not written, or taken back.
+// withdraw forgets a commit whose files were not written or were taken back.
 func (x *Execution) withdraw(ctx context.Context, c *committing) {
 	if c == nil || c.made == nil {
 		return
@@ -114,7 +111,7 @@ func (c *committing) place(ctx context.Context) error {
 	return c.made.Place(ctx)
 }
 
-// finishCommit brings the index up to date, and notes the commit.
+// finishCommit puts the commit into the document and brings the index up to date.
 func (x *Execution) finishCommit(ctx context.Context, c *committing) {
 	if c == nil {
 		return
@@ -128,7 +125,7 @@ func (x *Execution) finishCommit(ctx context.Context, c *committing) {
 	}
 }
 
-// commitBeside ends a run whose change goes to a branch of its own: nothing is promoted.
+// commitBeside ends a run whose change is committed to a branch of its own: nothing is promoted.
 func (x *Execution) commitBeside(ctx context.Context, c *committing, cs workspace.Changeset, base *workspace.Manifest) Ending {
 	if end := x.prepareCommit(ctx, c, cs, base); end != nil {
 		return *end

@@ -8,13 +8,13 @@ import (
 	"agent/sandbox/workspace/secret/disguise"
 )
 
-// Critiques keeps what critics said of candidates. *store.DB is one.
+// Critiques keeps what critics said about candidates. *store.DB implements it.
 type Critiques interface {
 	// SaveCritique records a critique as the next one of a run.
 	SaveCritique(ctx context.Context, id string, token int64, c critic.Critique) error
 }
 
-// SaveCritique records what critics said of a candidate, and tells the watcher. Nothing of the run depends on it.
+// SaveCritique records what critics said about a candidate and tells the watcher. Nothing in the run depends on it.
 func (x *Execution) SaveCritique(ctx context.Context, c critic.Critique) *Problem {
 	c = hiddenCritique(c, func(text string) string {
 		text, _ = disguise.Hide(x.Hide(text)) // a model may have quoted what the workspace holds
@@ -30,7 +30,7 @@ func (x *Execution) SaveCritique(ctx context.Context, c critic.Critique) *Proble
 	return nil
 }
 
-// hiddenCritique returns a critique with its texts as hide returns them.
+// hiddenCritique returns a critique with hide applied to its texts.
 func hiddenCritique(c critic.Critique, hide func(string) string) critic.Critique {
 	c.Findings, c.Opinions = hiddenFindings(c.Findings, hide), slices.Clone(c.Opinions)
 	for i := range c.Opinions {
@@ -40,7 +40,7 @@ func hiddenCritique(c critic.Critique, hide func(string) string) critic.Critique
 	return c
 }
 
-// hiddenFindings returns findings with their texts as hide returns them.
+// hiddenFindings returns findings with hide applied to their texts.
 func hiddenFindings(list []critic.Finding, hide func(string) string) []critic.Finding {
 	list = slices.Clone(list)
 	for i := range list {

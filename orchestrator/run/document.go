@@ -19,9 +19,9 @@ func (p Promotion) Document() *DocumentPromotion {
 	return d
 }
 
-// Deciding is the index of the candidate that decided the run: of those that passed the last one, which in a run that
-// promoted is the one with the diff that was promoted; where none passed the last one that was tried; -1 for none. What came
-// of a reviewer's findings may stand behind the one that decided.
+// Deciding returns the index of the candidate that decided the run, or -1 if there is none. It is the last candidate that passed or, in
+// a run that promoted, the one whose diff was promoted. If none passed, it is the last one tried. Candidates made from a reviewer's
+// findings may follow the one that decided.
 func (d Document) Deciding() int {
 	last := len(d.Candidates) - 1
 	for i, c := range slices.Backward(d.Candidates) {
@@ -38,7 +38,7 @@ func (d Document) Deciding() int {
 	return last
 }
 
-// Ran puts into the document what a command did in a workbench.
+// Ran records in the document what a command did in a workbench.
 func (x *Execution) Ran(c DocumentCommand) {
 	args := make([]string, len(c.Args))
 	for i, arg := range c.Args {

@@ -19,7 +19,7 @@ import (
 const (
 	ExitDone      = 0   // promoted, or proved with NoPromote
 	ExitFail      = 1   // the patch failed its gates
-	ExitUsage     = 2   // the command was given wrongly
+	ExitUsage     = 2   // the command line was wrong
 	ExitInfra     = 3   // engine, database, tool or file system
 	ExitApproval  = 4   // a person or a policy must decide
 	ExitBudget    = 5   // a budget or turn limit ran out
@@ -41,14 +41,13 @@ var kinds = map[ProblemKind]struct {
 	ProblemBudget:    {verify.Budget, ExitBudget},
 }
 
-// ExitOf is the exit code of a command that ends with p.
+// ExitOf returns the exit code of a command that ends with p.
 func ExitOf(p *Problem) int { return kinds[p.Kind].exit }
 
-// End returns the ending that p asks for. A cancelled run ends in state
-// Cancelled whatever it was doing.
+// End returns the ending that p asks for. A cancelled run ends in state Cancelled, whatever it was doing.
 //
-// A conflict has a state of its own as well: what the user has to do then is
-// another thing than after a failure, and lists of runs show the state only.
+// A conflict has a state of its own as well: what the user has to do then differs from what a failure requires, and lists of runs show
+// only the state.
 func End(state State, p *Problem) Ending {
 	k := kinds[p.Kind]
 	switch p.Kind {
@@ -60,8 +59,8 @@ func End(state State, p *Problem) Ending {
 	return Ending{State: state, Verdict: k.verdict, Error: p, Exit: k.exit}
 }
 
-// unrecorded turns an ending that the store did not take into trouble of the
-// infrastructure, unless files were promoted: that stays true, and says so.
+// unrecorded turns an ending that the store did not take into an infrastructure failure. If files were promoted, that remains true: the
+// ending stays and only gains the problem.
 func unrecorded(end Ending, err error) Ending {
 	p := &Problem{
 		Kind: ProblemInfra, Message: "record the end of the run: " + err.Error(),
@@ -74,15 +73,14 @@ func unrecorded(end Ending, err error) Ending {
 	return End(Failed, p)
 }
 
-// Trouble turns an error of act into a problem with the next thing to do. A
-// context that ended makes it a cancellation, or a run that was taken over.
+// Trouble turns an error of act into a problem with the next thing to do. If ctx has ended, the problem is a cancellation, or that the
+// run was taken over.
 func (x *Execution) Trouble(ctx context.Context, act string, err error) *Problem {
 	var gone *sandbox.UnavailableError
 	var lacking *images.InstallError
 	var moving *workspace.ChangedError
-	// The order matters: a run that was taken over has a cancelled context too,
-	// and an error of a box that is no more than the cancellation seen from
-	// inside must not read as trouble of the engine.
+	// The order matters. A run that was taken over has a cancelled context too. An error from a box that is only the cancellation as
+	// seen from inside must not read as trouble with the engine.
 	switch {
 	case errors.Is(context.Cause(ctx), ErrFenced) || errors.Is(err, ErrFenced):
 		return &Problem{
@@ -101,7 +99,7 @@ func (x *Execution) Trouble(ctx context.Context, act string, err error) *Problem
 	return &Problem{Kind: ProblemInfra, Message: act + ": " + err.Error(), Next: "run `agent doctor`"}
 }
 
-// rejection is the problem of a candidate that no gate may judge.
+// rejection returns the problem of a candidate that no gate may judge.
 func rejection(err error) *Problem {
 	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
@@ -110,11 +108,10 @@ func rejection(err error) *Problem {
 	return forbidden(err)
 }
 
-// refused judges a response that could not be applied: a path that may never
-// be written is a matter of policy, anything else the patch's own fault.
+// refused judges a response that could not be applied. A path that may never be written is a matter of policy; anything else is the
+// patch's own fault.
 //
-// One forbidden path decides for the whole response, whatever else is wrong with
-// it: mending the other blocks would not make it allowed.
+// One forbidden path decides for the whole response, whatever else is wrong with it: fixing the other blocks would not make it allowed.
 func refused(r *problem.Refusal) *Problem {
 	for _, p := range r.Problems {
 		if p.Kind == "path" {
@@ -127,7 +124,7 @@ func refused(r *problem.Refusal) *Problem {
 	}
 }
 
-// forbidden is the problem of a change that no approval allows.
+// forbidden returns the problem of a change that no approval allows.
 func forbidden(err error) *Problem {
 	return &Problem{
 		Kind: ProblemPolicy, Message: "the patch may not write that: " + err.Error(),
@@ -135,8 +132,8 @@ func forbidden(err error) *Problem {
 	}
 }
 
-// conflicted is the problem of files that the user changed meanwhile. run is the name of
-// the run whose proven diff can still be had, "" when there is none yet.
+// conflicted returns the problem of files that the user changed meanwhile. run is the ID of the run whose proven diff is still
+// available, "" if there is none yet.
 func conflicted(c *promotion.ConflictError, run string) *Problem {
 	p := &Problem{
 		Kind: ProblemConflict, Message: c.Error(),
@@ -152,7 +149,7 @@ func conflicted(c *promotion.ConflictError, run string) *Problem {
 	return p
 }
 
-// Judged is the ending of a run whose last candidate did not pass.
+// Judged returns the ending of a run whose last candidate did not pass.
 func Judged(cand gate.Candidate) Ending {
 	switch cand.Verdict {
 	case verify.Infra:
@@ -171,25 +168,23 @@ func Judged(cand gate.Candidate) Ending {
 		Kind: ProblemPatch, Message: "the patch failed: " + cand.Because(cand.Verdict),
 		Next: "fix the patch and run again; the workspace is untouched",
 	})
-	// Fail is the verdict of the kind; the candidate may have a nearer one.
+	// Fail is the verdict of the problem's kind; the candidate may have a more exact one.
 	end.Verdict = cand.Verdict
 	return end
 }
 
-// Lacking adds to the ending of a candidate that failed for want of a package
-// which one it is.
+// Lacking names the missing package in the ending of a candidate that failed for want of it.
 func Lacking(end Ending, name string, cand gate.Candidate) Ending {
 	if name == "" || end.Error == nil {
 		return end
 	}
 	end.Error.Message += "; the package " + name + " is not installed in the box"
-	// What the workspace asks for and did not get is no reason to write the patch anew.
+	// A package that the workspace asks for and did not get is no reason to rewrite the patch.
 	if why := cand.Uninstalled(); why != "" {
 		end.Error.Next = why + "; then run again"
 		return end
 	}
-	// A patch that asks for packages was judged without those, as long as nobody
-	// approved them.
+	// A patch that asks for packages was judged without them unless somebody approved them.
 	if cand.TouchesDependencies() {
 		end.Error.Next = "run again with --allow dependencies if you accept what it installs, or do without " + name + "; " + end.Error.Next
 		return end

@@ -13,14 +13,14 @@ import (
 	"agent/verify"
 )
 
-// Settings are what decides a verdict beside the workspace and the patch.
+// Settings are what decides a verdict besides the workspace and the patch.
 type Settings struct {
-	// Toolchain is the ID of the image with the tools, Versions what was in it.
+	// Toolchain is the ID of the image with the tools; Versions says what was in it.
 	Toolchain string            `json:"toolchain"`
 	Versions  map[string]string `json:"versions"`
 	// Installed names the dependencies that were installed, "" for none.
 	Installed string `json:"installed,omitempty"`
-	// Definitions is the version of what the gates run, and how they read it.
+	// Definitions is the version of the commands that the gates run and of how their output is read.
 	Definitions    string        `json:"definitions"`
 	Config         verify.Config `json:"config"`
 	Protect        []string      `json:"protect,omitempty"`
@@ -31,18 +31,18 @@ type Settings struct {
 	Packages       []string      `json:"packages,omitempty"`
 	// Model says that a model wrote the candidates; see gate.Rules.
 	Model bool `json:"model,omitempty"`
-	// Earlier is what test files held before the last promotions, by path, where tests were measured by that.
+	// Earlier is what test files held before the last promotions, by path, if tests were measured by that.
 	Earlier map[string][]byte `json:"earlier,omitempty"`
-	// Dependencies says what was done to install them, and what could not be, in sentences.
+	// Dependencies says in sentences what was done to install them and what could not be installed.
 	Dependencies []string `json:"dependencies,omitempty"`
 }
 
 // A Keep says how much of the files that runs see is kept.
 type Keep struct {
 	Files bool
-	// Bytes bounds the content of one workspace; 0 means 256 MiB.
+	// Bytes bounds the content kept of one workspace; 0 means 256 MiB.
 	Bytes int64
-	// Never is why nothing may be kept whatever its size, "" for nothing.
+	// Never says why nothing may be kept, whatever its size; "" if there is no reason.
 	Never string
 }
 
@@ -50,35 +50,33 @@ type Keep struct {
 const (
 	keepBytes    = 256 << 20
 	keepFile     = 16 << 20 // of one file
-	keepAtOnce   = 4 << 20  // of what is sent in one go, as long as each file is smaller
-	keepCount    = 1000     // of the files that are sent, or asked for, in one go
+	keepAtOnce   = 4 << 20  // of one batch that is sent, as long as each file is smaller
+	keepCount    = 1000     // of the files that are sent, or asked for, at once
 	keepDuration = 2 * time.Minute
 )
 
-// A Recording is what is kept of the workspace of a run.
+// A Recording is what is kept of a run's workspace.
 type Recording struct {
-	// Inventory is the digest of the text, "" where nothing was kept, and then
-	// Lacking says why.
+	// Inventory is the digest of the inventory's text. If nothing was kept it is "", and Lacking says why.
 	Inventory, Lacking string
-	// Contents are the digests of the files in the inventory, each once.
+	// Contents are the digests of the files in the inventory, each listed once.
 	Contents []string
 	Files    int
 	Bytes    int64
 	Settings Settings
 }
 
-// A Recorder keeps what runs see. *store.DB is one.
+// A Recorder keeps what runs see. *store.DB implements it.
 type Recorder interface {
-	// Absent returns those of the digests that there is no content of.
+	// Absent returns those of digests whose content is not kept yet.
 	Absent(ctx context.Context, digests []string) ([]string, error)
 	// SaveContents keeps contents by their digests.
 	SaveContents(ctx context.Context, contents map[string][]byte) error
-	// SaveRecording records what is kept for a run, which may have ended.
+	// SaveRecording records what is kept for a run, which may have ended already.
 	SaveRecording(ctx context.Context, id string, token int64, r Recording) error
 }
 
-// keepSeen keeps what the run saw, so that it can be replayed. What goes wrong is
-// a note, since the run has ended.
+// keepSeen keeps what the run saw, so that it can be replayed. An error is only a note, since the run has ended.
 func (x *Execution) keepSeen(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, keepDuration)
 	defer cancel()
@@ -87,10 +85,8 @@ func (x *Execution) keepSeen(ctx context.Context) {
 	}
 }
 
-// saveRecording keeps the files of a stage. It comes after the run, whose verdict waits for
-// nothing of it; of a file that changed since, the bytes are there already when a run
-// changed it, and else nothing is kept. What was read is compared with the digest that
-// was judged.
+// saveRecording keeps the files of a stage. It follows the run, so no verdict waits for it. If a file has changed since, its bytes are
+// kept already if a run changed it; otherwise nothing is kept. What is read is compared with the digest that was judged.
 func (x *Execution) saveRecording(ctx context.Context, req Request, st gate.Stage) error {
 	rec := Recording{Settings: Settings{
 		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Installed: st.Image.Installed, Definitions: verify.Definitions, Config: req.Config,
@@ -128,8 +124,7 @@ func (x *Execution) saveRecording(ctx context.Context, req Request, st gate.Stag
 	return x.runner.Recorder.SaveRecording(ctx, x.rec.ID, x.rec.Token, rec)
 }
 
-// keepFiles keeps the contents of a manifest, and then its inventory: where that is
-// there already, so is everything else.
+// keepFiles keeps the contents of a manifest, and then its inventory: if the inventory is there already, so is everything else.
 func keepFiles(ctx context.Context, to Recorder, base *workspace.Manifest) (inventory string, contents []string, err error) {
 	text, err := base.Inventory()
 	if err != nil {

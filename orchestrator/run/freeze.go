@@ -14,19 +14,15 @@ import (
 	"agent/verify/room"
 )
 
-// manyFiles is the size of a workspace, in entries, from which on its snapshot
-// takes long enough to be announced.
+// manyFiles is the number of entries above which a workspace's snapshot takes long enough to be announced.
 const manyFiles = 5000
 
-// Freeze scans the workspace and makes the snapshot on which candidates are
-// judged. A workspace that changes while it is read is scanned again. scanned,
-// when not nil, is called with every scan, since what it makes of one must come
-// from the same bytes; it may end the run before anything is built. No ending
-// means that there is a stage.
+// Freeze scans the workspace and makes the snapshot on which candidates are judged. A workspace that changes while it is read is
+// scanned again. scanned, if not nil, is called with every scan, since what it makes of a scan must come from the same bytes; it may
+// end the run before anything is built. A nil ending means that there is a stage.
 func (x *Execution) Freeze(ctx context.Context, req Request, scanned func(*workspace.Manifest) *Ending) (gate.Stage, *Ending) {
 	stop := func(e Ending) (gate.Stage, *Ending) { return gate.Stage{}, &e }
-	// An editor that saves while the scan reads is common; one that never stops
-	// is not. After the last try the change is reported as it is.
+	// An editor that saves during the scan is common; one that never stops is not. After the last try the change is reported as it is.
 	for try := 1; ; try++ {
 		base, err := x.scan(ctx, req)
 		if err != nil {
@@ -67,8 +63,7 @@ func (x *Execution) Freeze(ctx context.Context, req Request, scanned func(*works
 	}
 }
 
-// PrepareBoxes has n boxes started on a stage before candidates are judged in them; 0
-// gives back those that are left.
+// PrepareBoxes has n boxes started on a stage before candidates are judged in them. With n = 0 it gives back those that are left.
 func (x *Execution) PrepareBoxes(ctx context.Context, req Request, st gate.Stage, n int) {
 	if x.runner.Boxes == nil {
 		return

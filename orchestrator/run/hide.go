@@ -7,17 +7,16 @@ import (
 	"agent/verify"
 )
 
-// What a Verifier says is hidden already. Here the configured secrets are taken out of
-// what a run says beside it: why an edit was refused, with lines of the file; why
-// something was not installed; notes and errors. All of it leaves by save, emit, enter
-// and the ending.
+// A Verifier's output is hidden already. The functions here remove the configured secrets from everything else that a run says: why an
+// edit was refused, with lines of the file; why something was not installed; notes and errors. All of it leaves through save, emit,
+// enter and the ending.
 
-// hide takes the configured secrets out of a text that is recorded or shown.
+// hide removes the configured secrets from a text that is recorded or shown.
 func (r *Runner) hide(text string) string {
 	return r.notifier("").Hidden(text)
 }
 
-// hidden returns the ending with its texts as hide returns them.
+// hidden returns the ending with hide applied to its texts.
 func (e Ending) hidden(hide func(string) string) Ending {
 	if e.Error != nil {
 		p := *e.Error
@@ -28,8 +27,8 @@ func (e Ending) hidden(hide func(string) string) Ending {
 	return e
 }
 
-// Hidden returns the document with all texts but its diffs as hide returns them; nil
-// hides nothing. It is for what was recorded when other secrets were configured.
+// Hidden returns the document with hide applied to all its texts except the diffs; a nil hide hides nothing. It is for documents that
+// were recorded when other secrets were configured.
 func (d Document) Hidden(hide func(string) string) Document {
 	if hide == nil {
 		return d
@@ -53,7 +52,7 @@ func (d Document) Hidden(hide func(string) string) Document {
 	return d
 }
 
-// notifier returns what tells the watcher of a run, "" for one that was not recorded.
+// notifier returns the Notifier of a run; run is "" for one that was not recorded.
 func (r *Runner) notifier(run string) *Notifier {
 	return &Notifier{Run: run, Emit: r.Emit, Hide: r.Hide}
 }

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// NewID returns the name of a run: 12 characters of Crockford's base 32 in
-// lower case, the first 7 the seconds since the epoch, so that names sort by
-// time and a short prefix is easy to type, the last 5 random (25 bits).
+// NewID returns a name for a run: 12 characters of Crockford's base 32 in lower case. The first 7 are the seconds since the epoch, so
+// that names sort by time and a short prefix is easy to type. The last 5 are random (25 bits).
 func NewID(now time.Time) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	// 35 bits of seconds last until the year 3058.

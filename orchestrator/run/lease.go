@@ -14,14 +14,13 @@ import (
 	"agent/verify"
 )
 
-// Execute records rec as a new run in the workspace at place, starts its heartbeat,
-// takes the workspace's lock and gives everything to work, whose ending it records.
-// The document is always complete.
+// Execute records rec as a new run in the workspace at place, starts its heartbeat, takes the workspace's lock, calls work and records
+// the ending that work returns. The document is always complete.
 func (r *Runner) Execute(ctx context.Context, rec Record, place *promotion.Place, work func(context.Context, *Execution) Ending) Document {
 	return r.execute(ctx, rec, place, func(ctx context.Context, x *Execution) Ending { return x.locked(ctx, work) })
 }
 
-// execute is Execute, where work takes the lock if it needs it.
+// execute is like Execute, but leaves it to work to take the lock if it needs it.
 func (r *Runner) execute(ctx context.Context, rec Record, place *promotion.Place, work func(context.Context, *Execution) Ending) Document {
 	rec.Workspace = place.Path
 	rec.ID, rec.Owner, rec.Token, rec.State, rec.Started = NewID(time.Now()), sandbox.Owner(), 1, Queued, time.Now()
@@ -45,12 +44,11 @@ func (r *Runner) execute(ctx context.Context, rec Record, place *promotion.Place
 	beating.Wait()
 	x.alongside.Wait()
 
-	// Who waits for the run waits for its database too; only who cancelled it
-	// is not kept waiting.
+	// A caller that waits for the run waits for its database too; only one that cancelled the run is not kept waiting.
 	settled, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(SettleFor, cancel) })()
-	// What the run did is kept before its end is: one that ended has a whole log.
+	// What the run did is kept before its end is: a run that ended has a whole log.
 	logEnd(ctx, end)
 	if err := r.Log.Flush(settled, x.rec.ID); err != nil && end.Verdict != verify.Infra {
 		end = unrecorded(end, err)
@@ -62,8 +60,8 @@ func (r *Runner) execute(ctx context.Context, rec Record, place *promotion.Place
 	return x.close(end)
 }
 
-// followUp starts what follows a run that has ended: what the run saw is kept, and
-// the snapshot made anew where the next run should find another.
+// followUp starts the work that follows a run: it keeps what the run saw, and makes the snapshot anew if the next run should find
+// another.
 func (x *Execution) followUp(ctx context.Context) {
 	if x.runner.AfterRun == nil || x.seen == nil {
 		return
@@ -77,7 +75,7 @@ func (x *Execution) followUp(ctx context.Context) {
 	}
 }
 
-// locked runs work with the workspace's lock held and old journals settled.
+// locked calls work with the workspace's lock held and old journals settled.
 func (x *Execution) locked(ctx context.Context, work func(context.Context, *Execution) Ending) Ending {
 	lock, err := x.place.Acquire()
 	if errors.Is(err, promotion.ErrLocked) {
@@ -89,7 +87,7 @@ func (x *Execution) locked(ctx context.Context, work func(context.Context, *Exec
 	if err != nil {
 		return x.unread(ctx, "lock the workspace", err)
 	}
-	defer lock.Release() // closing a descriptor that we opened for reading: nothing to lose
+	defer lock.Release() // closes a descriptor that was opened for reading: nothing to lose
 	x.lock = lock
 	if err := settleJournals(ctx, lock); err != nil {
 		return End(Failed, x.Trouble(ctx, "settle an interrupted promotion", err))
@@ -100,15 +98,13 @@ func (x *Execution) locked(ctx context.Context, work func(context.Context, *Exec
 	return work(ctx, x)
 }
 
-// OldJournalNote says what is to be done about journals that lie in the
-// workspace itself.
+// OldJournalNote says what to do about journals that lie in the workspace itself.
 func OldJournalNote(paths []string) string {
 	return "ignored " + strings.Join(paths, ", ") + ": an earlier version of agent left it, or it came with the workspace; " +
 		"if a command of an earlier version was killed here, compare the files with your version control; then remove it"
 }
 
-// settleJournals brings promotions that a dead process left in the workspace to
-// an end, for journals whose run the store does not know any more.
+// settleJournals settles promotions that a dead process left in the workspace, for journals whose run the store no longer knows.
 func settleJournals(ctx context.Context, lock *promotion.Lock) error {
 	found, err := lock.Recover(ctx)
 	if err != nil {
@@ -122,8 +118,8 @@ func settleJournals(ctx context.Context, lock *promotion.Lock) error {
 	return nil
 }
 
-// discard removes the journal of a settled promotion. Bytes that somebody wrote
-// at the last moment and that were saved beside their file are no trouble.
+// discard removes the journal of a settled promotion. It is not an error if bytes that somebody wrote at the last moment were saved
+// beside their file.
 func discard(rec promotion.Recovery) error {
 	err := rec.Discard()
 	var kept *promotion.KeptError
@@ -133,7 +129,7 @@ func discard(rec promotion.Recovery) error {
 	return err
 }
 
-// holder says who has the workspace.
+// holder says who holds the workspace.
 func (x *Execution) holder(ctx context.Context) string {
 	const unknown = "another process is working on this workspace"
 	if x.runner.Orphans == nil {
@@ -152,8 +148,7 @@ func (x *Execution) holder(ctx context.Context) string {
 	return unknown
 }
 
-// beat renews the heartbeat until ctx ends; when the run was taken over it
-// stops the run.
+// beat renews the heartbeat until ctx ends. If the run was taken over, beat stops it.
 func (x *Execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()

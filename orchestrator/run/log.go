@@ -16,88 +16,80 @@ type EntryKind string
 // The kinds of entries.
 const (
 	// The table of events has a check of the same words: another kind needs a migration.
-	StateEntry    EntryKind = "state"    // a state was entered; the last one tells the end
+	StateEntry    EntryKind = "state"    // a state was entered; the last one is the end
 	ModelEntry    EntryKind = "model"    // a question to a model was answered, or was not
 	ToolEntry     EntryKind = "tool"     // a command was run in a box
 	GateEntry     EntryKind = "gate"     // a gate has judged
-	PolicyEntry   EntryKind = "policy"   // something needs an approval of its own, or gets none
+	PolicyEntry   EntryKind = "policy"   // something needs an approval of its own, or no approval allows it
 	ApprovalEntry EntryKind = "approval" // a checkpoint was answered
-	EgressEntry   EntryKind = "egress"   // a request left a box, or was kept from it
-	EngineEntry   EntryKind = "engine"   // the container engine was asked for something
+	EgressEntry   EntryKind = "egress"   // a request left a box, or was stopped from leaving it
+	EngineEntry   EntryKind = "engine"   // the container engine was called
 )
 
-// An Entry is one thing that a run did, or that was decided about it.
-// It is the log's from Enter on: a caller changes neither the entry nor the map in it any more.
+// An Entry is one thing that a run did, or that was decided about it. The log owns it from Enter on: the caller no longer changes the
+// entry or its map.
 type Entry struct {
 	Kind EntryKind
-	// Actor is who did it, Subject what it was done to.
-	// "agent" is this program; "box of" a gate and "box" with its ID are code that is not trusted;
-	// approvals name who or what answered.
+	// Actor is who did it; Subject is what it was done to. "agent" is this program. "box of" a gate and "box" with its ID are code that
+	// is not trusted. Approvals name who or what answered.
 	Actor, Subject string
-	// Detail holds strings, numbers and truth values.
-	// Only texts of the type string have secrets hidden in them: one of a type of its own, or within a list, would be
-	// kept as it is.
+	// Detail holds strings, numbers and booleans. Secrets are hidden only in values of type string: one of a named string type, or
+	// within a list, would be kept as it is.
 	Detail map[string]any
 
-	// Run and At are set by the log. Of At only how long it is ago counts, by the
-	// clock of this process that never goes back: the store knows what time it is.
+	// The log sets Run and At. Of At, only its age counts, by this process's clock, which never goes back: the store knows what time it
+	// is.
 	Run string
 	At  time.Time
 }
 
-// A LogStore keeps entries permanently.
-// It tries again by itself as long as that makes sense: what it gives back is an entry lost.
+// A LogStore keeps entries permanently. It retries by itself as long as that makes sense: an error means that entries are lost.
 type LogStore interface {
 	// AppendEntries adds entries in their order, all of them or none.
 	AppendEntries(ctx context.Context, entries []Entry) error
 }
 
 const (
-	// logRoom is how many entries wait to be written. Who enters more waits: a
-	// record with holes is none.
+	// logRoom is how many entries may wait to be written. A caller that enters more waits: a record with holes is not a record.
 	logRoom = 256
-	// logEvery is how long an entry waits for others, and so what a kill may lose.
+	// logEvery is how long an entry waits for others, and therefore how much a kill may lose.
 	logEvery = 100 * time.Millisecond
 )
 
-// errLogClosed is what a log answers that was closed.
+// errLogClosed is the error of a log that was closed.
 var errLogClosed = errors.New("the log of the run was closed before")
 
-// A Log takes what runs do, in the order in which it happened, and writes it to a
-// store behind their backs. An entry that the store does not take is lost to its run,
-// which Flush then tells. It is safe for concurrent use; nil is a log that keeps
-// nothing. Close it.
+// A Log takes what runs do, in the order in which it happened, and writes it to a store in the background. An entry that the store does
+// not take is lost to its run, and Flush reports that. A Log is safe for concurrent use; a nil Log keeps nothing. Close it.
 //
-// One goroutine writes, so that the order in the store is that of entering and no run waits for the store unless logRoom
-// entries do. Only who needs to know calls Flush: before a change is written, and at the end.
+// One goroutine writes, so that the store has the order of entering, and no run waits for the store unless logRoom entries do. Flush is
+// only for callers that need to know: before a change is written, and at the end.
 type Log struct {
 	store LogStore
-	// hide returns a text as it may be kept.
+	// hide returns a text in the form in which it may be kept.
 	hide func(string) string
 
 	entering sync.Mutex // so that no entry overtakes another on its way in
-	last     time.Time  // of the entry before, under entering
+	last     time.Time  // of the previous entry; guarded by entering
 	entries  chan Entry
 	flushes  chan flush
-	closing  chan struct{} // closed by Close: the writer takes what is there and goes
-	ended    chan struct{} // closed when nothing is written any more
+	closing  chan struct{} // closed by Close: the writer takes what is there and returns
+	ended    chan struct{} // closed when nothing more is written
 	cancel   context.CancelFunc
 
-	// Of the writer alone.
+	// Used by the writer alone.
 	batch []Entry
 	lost  map[string]error // by run
 }
 
-// A flush asks what became of the entries of a run.
-// answer has room for one, so that the writer never waits for an asker who has gone.
+// A flush asks what became of the entries of a run. answer has room for one, so that the writer never waits for an asker that has gone.
 type flush struct {
 	run    string
 	answer chan error
 }
 
-// NewLog returns a log that keeps its entries in store, with every text in them as hide
-// returns it. ctx lends its values, not its end.
-// The log outlives the interrupt that ends a run: how it ended is what is most wanted then.
+// NewLog returns a log that keeps its entries in store, with hide applied to every text in them. The log uses the values of ctx and
+// does not end with it: it outlives the interrupt that ends a run, since how the run ended is what is most wanted then.
 func NewLog(ctx context.Context, store LogStore, hide func(string) string) *Log {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l := &Log{
@@ -108,26 +100,25 @@ func NewLog(ctx context.Context, store LogStore, hide func(string) string) *Log 
 	return l
 }
 
-// enter takes an entry of a run. It waits where too many are on their way.
-// It does not look at a context: an entry is of something that was done, and is not given up because the run is.
+// enter adds an entry for a run. It waits if too many are on their way. It takes no context: an entry is about something that was done,
+// and is not dropped because the run is cancelled.
 func (l *Log) enter(run string, e Entry) {
 	l.entering.Lock()
 	defer l.entering.Unlock()
-	// Where the machine's clock is set back meanwhile, what comes later is no earlier.
+	// Later entries get no earlier time if the machine's clock is set back meanwhile.
 	if now := time.Now().Round(0); now.After(l.last) {
 		l.last = now
 	}
 	e.Run, e.At = run, l.last
 	select {
 	case l.entries <- e:
-	case <-l.ended: // what comes after the end is nobody's any more
+	case <-l.ended: // what comes after the end is dropped
 	}
 }
 
-// Flush returns when all that was entered for a run before is kept. The error is that of
-// the store for the first of it that is not.
-// When ctx ends first its cause is the error, and what was entered is on its way still. An entry that was lost stays
-// lost: once it has told of one, Flush does so for that run always.
+// Flush returns when everything entered for a run so far is kept. The error is the store's, for the first entry that is not. If ctx
+// ends first, the error is its cause, and the entries are still on their way. A lost entry stays lost: once Flush has reported a loss
+// for a run, it always does.
 func (l *Log) Flush(ctx context.Context, run string) error {
 	if l == nil {
 		return nil
@@ -148,9 +139,8 @@ func (l *Log) Flush(ctx context.Context, run string) error {
 	}
 }
 
-// Close writes what is left, for a few seconds at most. The error tells of runs whose
-// last entries are lost.
-// It is called once, after everything that enters has ended: what comes later is dropped without a word.
+// Close writes what is left, for a few seconds at most. The error names the runs whose logs are not whole. Call Close once, after
+// everything that enters has ended: it drops later entries without an error.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -167,8 +157,8 @@ func (l *Log) Close() error {
 	return errors.Join(errs...)
 }
 
-// write takes what is entered until the log is closed, and keeps it in batches.
-// It ends only by closing, never by ctx alone: then keep fails at once, and the loss is told.
+// write takes entries until the log is closed, and keeps them in batches. Only closing ends it, never ctx alone: when ctx has ended,
+// keep fails at once and the loss is reported.
 func (l *Log) write(ctx context.Context) {
 	defer close(l.ended)
 	var due <-chan time.Time
@@ -193,9 +183,8 @@ func (l *Log) write(ctx context.Context) {
 	}
 }
 
-// drain keeps everything that was entered so far.
-// Those are as many as are in the channel now; more that come meanwhile are not waited for, or a busy run could hold a
-// Flush up.
+// drain keeps everything entered so far, which is as many entries as are in the channel now. It does not wait for more that come
+// meanwhile: a busy run could otherwise hold up a Flush.
 func (l *Log) drain(ctx context.Context) {
 	for range len(l.entries) {
 		l.batch = append(l.batch, <-l.entries)
@@ -203,8 +192,7 @@ func (l *Log) drain(ctx context.Context) {
 	l.keep(ctx)
 }
 
-// keep writes the batch.
-// A loss is noted for each run that has an entry in it, the first one only: it is what the others come of.
+// keep writes the batch. It notes a loss for each run that has an entry in it, but only the first: that one causes the others.
 func (l *Log) keep(ctx context.Context) {
 	if len(l.batch) == 0 {
 		return
@@ -222,9 +210,8 @@ func (l *Log) keep(ctx context.Context) {
 	l.batch = nil
 }
 
-// hidden returns an entry as it may be kept. The names in its detail are ours and
-// need no hiding.
-// The detail is copied, as others may hold the map.
+// hidden returns an entry in the form in which it may be kept. The names in its detail are the agent's own and need no hiding. The
+// detail is copied, since others may hold the map.
 func (l *Log) hidden(e Entry) Entry {
 	e.Actor, e.Subject = l.hide(e.Actor), l.hide(e.Subject)
 	detail := make(map[string]any, len(e.Detail))
@@ -238,18 +225,16 @@ func (l *Log) hidden(e Entry) Entry {
 	return e
 }
 
-// logged is a run and the log of it. In a context, as the value of logKey, it says whose
-// everything is that is done with it.
+// logged is a run and its log. As the value of logKey in a context, it says to which run everything done with that context belongs.
 type logged struct {
 	log *Log
 	run string
 }
 
-// logKey is the key of a context's logged.
+// logKey is the context key of a logged value.
 type logKey struct{}
 
-// Of returns a context in which everything is done for a run.
-// The engine's calls and the commands in boxes are watched through the same context.
+// Of returns a context in which everything is done for a run. It also watches the engine's calls and the commands in boxes.
 func (l *Log) Of(ctx context.Context, run string) context.Context {
 	if l == nil || run == "" {
 		return ctx
@@ -258,8 +243,7 @@ func (l *Log) Of(ctx context.Context, run string) context.Context {
 	return sandbox.Watched(context.WithValue(ctx, logKey{}, in), in)
 }
 
-// Enter puts an entry into the log of the run that ctx belongs to. What is done outside
-// of a run has no log.
+// Enter adds an entry to the log of the run that ctx belongs to. Work outside a run has no log.
 func Enter(ctx context.Context, e Entry) {
 	if in, ok := ctx.Value(logKey{}).(logged); ok {
 		in.log.enter(in.run, e)
@@ -286,7 +270,7 @@ func (in logged) Ran(r sandbox.Ran) {
 	default:
 		detail["exit"] = r.Result.Exit
 	}
-	// How it ended otherwise is told only where it did.
+	// Other ways of ending are entered only if they occurred.
 	for name, is := range map[string]bool{"timed_out": r.Result.TimedOut, "oom": r.Result.OOM, "killed": r.Result.Killed} {
 		if is {
 			detail[name] = true

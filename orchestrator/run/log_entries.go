@@ -9,23 +9,21 @@ import (
 	"agent/verify"
 )
 
-// logEnd enters how a run ended.
-// The reason of a policy verdict comes before the end, so that the end is the last entry of a log.
+// logEnd enters how a run ended. The reason for a policy verdict comes first, so that the end is the last entry of a log.
 func logEnd(ctx context.Context, end Ending) {
 	detail := map[string]any{"verdict": string(end.Verdict), "exit": end.Exit}
 	if end.Error != nil {
 		detail["error"] = end.Error.Message
 	}
-	// What no approval allows, and what lacks one.
+	// Both what no approval allows and what lacks an approval.
 	if end.Verdict == verify.Policy && end.Error != nil {
 		Enter(ctx, Entry{Kind: PolicyEntry, Actor: "agent", Subject: "run", Detail: map[string]any{"reason": end.Error.Message, "blocks": true}})
 	}
 	Enter(ctx, Entry{Kind: StateEntry, Actor: "agent", Subject: string(end.State), Detail: detail})
 }
 
-// logSettled is the entry of the end that another process gave to a run.
-// Its process died, and so cannot say when: the time is that of the settling. settled_by and died_in tell both from an
-// end that a run entered itself.
+// logSettled returns the entry for an end that another process gave to a run. The run's own process died and cannot say when, so the
+// time is that of the settling. settled_by and died_in tell such an end from one that a run entered itself.
 func logSettled(r Record, end Ending) Entry {
 	return Entry{
 		Run: r.ID, At: time.Now(), Kind: StateEntry, Actor: "agent", Subject: string(end.State),
@@ -33,8 +31,8 @@ func logSettled(r Record, end Ending) Entry {
 	}
 }
 
-// logAnswer enters what a checkpoint answered about a candidate or a feature.
-// The candidate is named by its digest: what was approved is these bytes, and not a number.
+// logAnswer enters what a checkpoint answered about a candidate or a feature. It names the candidate by its digest: the approval is of
+// these bytes, not of a number.
 func logAnswer(ctx context.Context, a Answer, p Proposal) {
 	detail := map[string]any{}
 	if p.Feature != nil {
@@ -42,7 +40,7 @@ func logAnswer(ctx context.Context, a Answer, p Proposal) {
 	} else {
 		detail["candidate"] = p.Candidate.Digest
 	}
-	// Whoever is not there has decided nothing: By says then what would be needed.
+	// A person who is not there has decided nothing: By then says what would be needed.
 	actor := a.By
 	if a.Decision == Unattended {
 		actor, detail["reason"] = "nobody", a.By
@@ -50,8 +48,7 @@ func logAnswer(ctx context.Context, a Answer, p Proposal) {
 	Enter(ctx, Entry{Kind: ApprovalEntry, Actor: actor, Subject: string(a.Decision), Detail: detail})
 }
 
-// logHolds enters what of a candidate is held.
-// blocks tells those for which --yes is not enough. It enters nothing for a candidate without any.
+// logHolds enters the holds of a candidate, if there are any. blocks marks those for which --yes is not enough.
 func logHolds(ctx context.Context, cand gate.Candidate) {
 	for _, h := range cand.Holds {
 		Enter(ctx, Entry{
@@ -61,8 +58,8 @@ func logHolds(ctx context.Context, cand gate.Candidate) {
 	}
 }
 
-// logUnproven enters what of a candidate no gate judged.
-// It is an entry of the gate that would have, since that is where a reader looks.
+// logUnproven enters what no gate judged in a candidate. The entry belongs to the gate that would have judged it, since that is where a
+// reader looks.
 func logUnproven(ctx context.Context, cand gate.Candidate) {
 	for _, u := range cand.Unproven {
 		Enter(ctx, Entry{
@@ -72,15 +69,15 @@ func logUnproven(ctx context.Context, cand gate.Candidate) {
 	}
 }
 
-// logGate enters that a gate has judged, or was measured on the unpatched workspace.
-// candidate counts from 1; 0 is for what is judged before there is one. Beginnings are passed over: an end has the time.
+// logGate enters that a gate has judged, or was measured on the unpatched workspace. candidate counts from 1; 0 means that there is
+// only one. Start events are skipped: the end has the time.
 func logGate(ctx context.Context, e verify.Event, candidate int) {
 	if !e.Done {
 		return
 	}
 	detail := map[string]any{"ms": int64(1000 * e.Seconds)}
 	switch {
-	case e.Baseline: // no judgement of the patch
+	case e.Baseline: // not a judgement of the patch
 		detail["baseline"] = true
 	case e.Verdict == "":
 		detail["verdict"] = "skipped"
@@ -96,9 +93,8 @@ func logGate(ctx context.Context, e verify.Event, candidate int) {
 	Enter(ctx, Entry{Kind: GateEntry, Actor: "agent", Subject: e.Gate, Detail: detail})
 }
 
-// logRequest enters a request that left a box, or was kept from it.
-// What was sent and received is counted in bytes, and neither is kept. The gate is the actor because the code in its
-// box is: the agent only let it through, or did not.
+// logRequest enters a request that left a box, or was stopped from leaving it. It keeps the number of bytes sent and received, not the
+// bytes. The actor is the gate, since the code in its box made the request: the agent only let it through, or did not.
 func logRequest(ctx context.Context, e verify.Event) {
 	q := e.Request
 	Enter(ctx, Entry{Kind: EgressEntry, Actor: "box of " + e.Gate, Subject: q.Method + " " + q.Host, Detail: map[string]any{

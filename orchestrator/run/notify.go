@@ -13,13 +13,13 @@ type Notifier struct {
 	Run string
 	// Emit is the watcher, nil for none.
 	Emit func(Event)
-	// Hide takes the configured secrets out of a text; nil hides nothing.
+	// Hide removes the configured secrets from a text; nil hides nothing.
 	Hide func(string) string
 
 	mu sync.Mutex // candidates are judged at the same time
 }
 
-// Notify tells the watcher of e.
+// Notify tells the watcher about e.
 func (n *Notifier) Notify(e Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -34,8 +34,8 @@ func (n *Notifier) Notify(e Event) {
 	n.Emit(e)
 }
 
-// Request returns what is recorded of a request that left a box. The watcher is told of one
-// that was refused, since that explains why a test fails.
+// Request returns the note to record for a request that left a box. It also tells the watcher about a refused request, since that
+// explains why a test fails.
 func (n *Notifier) Request(e verify.Event) (note string) {
 	note, _ = disguise.Hide(n.Hidden(e.Gate + ": " + e.Request.String()))
 	if !e.Request.Allowed {
@@ -44,7 +44,7 @@ func (n *Notifier) Request(e verify.Event) (note string) {
 	return note
 }
 
-// Hidden takes the configured secrets out of a text.
+// Hidden removes the configured secrets from a text.
 func (n *Notifier) Hidden(text string) string {
 	if n.Hide == nil {
 		return text

@@ -14,19 +14,18 @@ import (
 	"agent/verify/policy"
 )
 
-// Checkpoint asks whether the proven candidate is promoted, and does it. No
-// ending means that the answer asks for another candidate.
+// Checkpoint asks whether to promote the proven candidate, and promotes it. A nil ending means that the answer asks for another
+// candidate.
 //
-// Nothing has been written when it asks, and nothing is written unless the answer
-// is Apply. It may wait for a person for as long as the approver does; the
-// heartbeat of the run goes on meanwhile.
+// Nothing has been written when it asks, and nothing is written unless the answer is Apply. It may wait for a person for as long as the
+// approver does; the run's heartbeat goes on meanwhile.
 func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, base *workspace.Manifest) (Answer, *Ending) {
 	stop := func(e Ending) (Answer, *Ending) { return Answer{}, &e }
-	// Whoever calls, only what was judged is promoted, and only the bytes that were.
+	// Whoever calls, only what was judged is promoted, and only those bytes.
 	if c := p.Candidate; !c.Wins() || c.Changeset.Digest() != c.Digest {
 		return stop(End(Failed, &Problem{Kind: ProblemInfra, Message: "the candidate was not proved", Next: "run `agent doctor`"}))
 	}
-	// Of several candidates this is the one that decides.
+	// Of several candidates, this is the one that decides.
 	x.unproven, x.asked = p.Candidate.Unproven, p.Candidate.Digest
 	note := "every gate passed"
 	if caveat := gate.Caveat(x.unproven); caveat != "" {
@@ -35,12 +34,11 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 	if err := x.Advance(ctx, AwaitingApproval, note); err != nil {
 		return stop(End(Failed, x.Trouble(ctx, "record the run", err)))
 	}
-	// The state is entered all the same, so that the record shows how far the
-	// candidate came.
+	// The state is entered even so, to show in the record how far the candidate came.
 	if req.NoPromote || req.Base != nil {
 		return stop(Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone})
 	}
-	// What is asked about must be what would be written to.
+	// The directory that is asked about must be the one that would be written to.
 	if err := x.lock.InPlace(); err != nil {
 		return stop(x.unread(ctx, "look at the workspace again", err))
 	}
@@ -48,8 +46,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 	if req.Commit != nil {
 		p.Branch = req.Commit.Branch
 	}
-	// An approver sees the run by its name: it shows it, and the person finds it
-	// again with it.
+	// An approver gets the run's ID: it shows the ID, and the person finds the run again by it.
 	answer, err := req.Approver.Approve(ctx, p)
 	if err != nil {
 		return stop(End(Failed, x.Trouble(ctx, "ask for approval", err)))
@@ -62,8 +59,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 	logAnswer(ctx, answer, p)
 	switch answer.Decision {
 	case Apply:
-		// Asked after the answer, since people take their time: between the
-		// snapshot and the answer hours may have gone by.
+		// Checked after the answer, since people take their time: hours may have passed since the snapshot.
 		if end := x.drifted(ctx, req, base); end != nil {
 			return stop(*end)
 		}
@@ -75,8 +71,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 			return stop(x.commitBeside(ctx, to, p.Candidate.Changeset, base))
 		}
 		return stop(x.promote(ctx, Promotion{Approved: answer.By, Changeset: p.Candidate.Changeset}, base, to))
-	// A run that was given its patch has no model to ask again, so Regenerate
-	// there falls through to the refusal.
+	// A run that was given its patch has no model to ask again, so Regenerate falls through to the refusal.
 	case Regenerate, Reword, Amend:
 		if answer.Decision != Regenerate || p.Again {
 			return answer, nil
@@ -91,8 +86,8 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 // nobody has decided on.
 const OutcomeAwaiting = "awaiting_approval"
 
-// awaiting is the ending of a proven candidate that nobody has decided on. It stays in
-// the record, from where it can be applied later.
+// awaiting returns the ending for a proven candidate that nobody has decided on. The candidate stays in the record, from where it can
+// be applied later.
 func (x *Execution) awaiting(answer Answer, p Proposal) Ending {
 	x.doc.Outcome, x.doc.Left = OutcomeAwaiting, answer.Decision == Leave || answer.Expired
 	why := answer.By
@@ -105,10 +100,9 @@ func (x *Execution) awaiting(answer Answer, p Proposal) Ending {
 	return end
 }
 
-// skipped is the ending of a proven candidate that a person does not want.
+// skipped returns the ending for a proven candidate that a person does not want.
 //
-// Its verdict stays Pass, for the gates did pass; that it was not wanted is the
-// state of the run.
+// Its verdict stays Pass, since the gates did pass. The state of the run says that it was not wanted.
 func (x *Execution) skipped(by string) Ending {
 	end := End(Rejected, &Problem{
 		Kind: ProblemPolicy, Message: "skipped " + ByWhom(by),
@@ -118,10 +112,9 @@ func (x *Execution) skipped(by string) Ending {
 	return end
 }
 
-// drifted compares the workspace with the one that the gates saw. They judged
-// all of it, so a file that the user edited meanwhile is a conflict also when
-// the patch does not touch it: what would be there after the promotion was
-// never proved. New files do not count, since programs leave them everywhere.
+// drifted compares the workspace with the one that the gates saw. They judged all of it, so a file that the user edited meanwhile is a
+// conflict even if the patch does not touch it: the result of the promotion was never proved. New files do not count, since programs
+// leave them everywhere.
 func (x *Execution) drifted(ctx context.Context, req Request, base *workspace.Manifest) *Ending {
 	now, err := x.scan(ctx, req)
 	if err != nil {
@@ -136,15 +129,15 @@ func (x *Execution) drifted(ctx context.Context, req Request, base *workspace.Ma
 	return &end
 }
 
-// scan reads the workspace by its path, which must name the locked directory
-// before and after: else a *promotion.ConflictError.
+// scan reads the workspace by its path, which must name the locked directory before and after; otherwise the error is a
+// *promotion.ConflictError.
 func (x *Execution) scan(ctx context.Context, req Request) (*workspace.Manifest, error) {
 	if err := x.place.InPlace(); err != nil {
 		return nil, err
 	}
 	m, err := workspace.Rescan(ctx, x.rec.Workspace, req.Exclude, workspace.Limits{})
 	if moved := x.place.InPlace(); moved != nil {
-		return nil, moved // also where the scan did not come through for that reason
+		return nil, moved // even if the scan failed for that reason
 	}
 	if err == nil && x.base != nil {
 		return x.base(ctx, m)
@@ -152,7 +145,7 @@ func (x *Execution) scan(ctx context.Context, req Request) (*workspace.Manifest,
 	return m, err
 }
 
-// unread is the ending of a run that could not read the workspace.
+// unread returns the ending of a run that could not read the workspace.
 func (x *Execution) unread(ctx context.Context, act string, err error) Ending {
 	var moved *promotion.ConflictError
 	if errors.As(err, &moved) {
@@ -163,8 +156,7 @@ func (x *Execution) unread(ctx context.Context, act string, err error) Ending {
 
 // changed lists the files and links of base that are not the same in now.
 //
-// Directories do not count: what matters of them is what lies in them. Times do
-// not either, since touching a file changes nothing that a gate has judged.
+// Directories do not count: only what lies in them matters. Nor do times, since touching a file changes nothing that a gate has judged.
 func changed(base, now *workspace.Manifest) []string {
 	var paths []string
 	for _, was := range base.Entries {
@@ -185,10 +177,9 @@ func unapproved(holds []policy.Hold, allow []string) []policy.Hold {
 	})
 }
 
-// allowFlags spells the flags that approve the holds of a patch.
+// allowFlags returns the flags that approve the holds of a patch.
 //
-// Each kind is named once, in the order of the holds, for a person to copy. Holds
-// that do not block need no flag.
+// Each kind is named once, in the order of the holds, for a person to copy. Holds that do not block need no flag.
 func allowFlags(holds []policy.Hold) string {
 	text, seen := "", map[string]bool{}
 	for _, h := range holds {
@@ -200,19 +191,18 @@ func allowFlags(holds []policy.Hold) string {
 	return text
 }
 
-// promote writes a changeset to the host. From the first rename on it cannot
-// be cancelled: what is left then takes milliseconds and ends whole.
+// promote writes a changeset to the host. From the first rename on it cannot be cancelled: the rest takes milliseconds and is
+// completed.
 func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Manifest, to *committing) Ending {
 	if err := x.Advance(ctx, Promoting, Count(len(p.Changeset.Changes), "file")); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
 	}
-	// Who let it pass is kept before a file changes.
+	// Who approved the change is recorded before a file changes.
 	if err := x.runner.Log.Flush(ctx, x.rec.ID); err != nil {
 		return End(Failed, x.Trouble(ctx, "record what the run did", err))
 	}
-	// The order is what recovery relies on: journal and staged bytes, then the
-	// row that says Prepared, then the renames, then the row that says Committed.
-	// Killed between any two of them, the journal tells how to go on.
+	// Recovery relies on this order: journal and staged bytes, then the row that says Prepared, then the renames, then the row that
+	// says Committed. After a kill between any two of them, the journal tells how to go on.
 	prepared, err := x.lock.Prepare(ctx, p.Changeset, x.rec.ID, base)
 	if err != nil {
 		return x.unplaced(ctx, err)
@@ -226,13 +216,11 @@ func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Ma
 		x.withdraw(ctx, to)
 		return x.unprepared(ctx, prepared, p, err)
 	}
-	// A minute is far more than the renames take. It is there for a database or a
-	// disk that hangs.
+	// A minute is far more than the renames take. The limit is for a database or a disk that hangs.
 	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if err := prepared.Commit(steady); err != nil {
-		// Commit has put its files back by itself; what is left is to say so in
-		// the record.
+		// Commit has put its files back by itself; only the record has to say so.
 		x.withdraw(steady, to)
 		end := x.unplaced(steady, err)
 		p.Status = RolledBack
@@ -256,7 +244,7 @@ func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Ma
 	return x.abandon(prepared, end)
 }
 
-// record puts a promotion whose files are in place into the store.
+// record stores a promotion whose files are in place.
 func (x *Execution) record(ctx context.Context, p Promotion) error {
 	if err := x.runner.Store.SavePromotion(ctx, x.rec.ID, x.rec.Token, p); err != nil {
 		return err
@@ -264,9 +252,8 @@ func (x *Execution) record(ctx context.Context, p Promotion) error {
 	return x.Advance(ctx, Promoted, "")
 }
 
-// unprepared ends a promotion whose row could not be written before any file was. A
-// call that was cancelled, or whose answer was lost, may have written it all the same,
-// and the row would stay Prepared.
+// unprepared ends a promotion whose row could not be written before any file was. A call that was cancelled, or whose answer was lost,
+// may have written the row all the same, and it would stay Prepared.
 func (x *Execution) unprepared(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
 	end := End(Failed, x.Trouble(ctx, "record the promotion", cause))
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleFor)
@@ -278,11 +265,9 @@ func (x *Execution) unprepared(ctx context.Context, prepared *promotion.Promotio
 	return x.abandon(prepared, end)
 }
 
-// takeBack undoes a promotion that could not be recorded, or committed, which end says:
-// without evidence nothing is promoted.
+// takeBack undoes a promotion that could not be recorded or committed; end says which. Without evidence nothing is promoted.
 //
-// The journal stays where the files could not be taken back either. The next
-// command finds it, and settles files and record together.
+// If the files cannot be taken back either, the journal stays. The next command finds it and settles files and record together.
 func (x *Execution) takeBack(ctx context.Context, prepared *promotion.Promotion, p Promotion, end Ending) Ending {
 	if err := prepared.Rollback(ctx); err != nil {
 		end.Error.Message += "; and taking it back: " + err.Error()
@@ -296,8 +281,7 @@ func (x *Execution) takeBack(ctx context.Context, prepared *promotion.Promotion,
 	return x.abandon(prepared, end)
 }
 
-// abandon removes the journal. One that stays is settled by the next command,
-// so that is a note and not another ending.
+// abandon removes the journal. The next command settles a journal that stays, so that is a note and not another ending.
 func (x *Execution) abandon(p *promotion.Promotion, end Ending) Ending {
 	if err := p.Close(); err != nil {
 		x.Notify(Event{Note: "remove the journal: " + err.Error()})
@@ -305,11 +289,10 @@ func (x *Execution) abandon(p *promotion.Promotion, end Ending) Ending {
 	return end
 }
 
-// unplaced is the ending of a promotion that was put back.
+// unplaced returns the ending of a promotion that was put back.
 //
-// A file that somebody changed at the last moment is a conflict, which the person
-// can settle, and a path may be forbidden by what lies on the host by now;
-// anything else is the machine's.
+// A file that somebody changed at the last moment is a conflict, which the person can settle. A path may be forbidden by what lies on
+// the host by now. Anything else is the machine's fault.
 func (x *Execution) unplaced(ctx context.Context, err error) Ending {
 	var conflict *promotion.ConflictError
 	var path *workspace.PathError
@@ -322,19 +305,16 @@ func (x *Execution) unplaced(ctx context.Context, err error) Ending {
 	return End(Failed, x.Trouble(ctx, "write to the workspace", err))
 }
 
-// Undo takes the promotion of a run back in the same order: lock, three-way
-// check, journal, record. back is the reverse of its changeset, or what is left
-// of that beside later edits of the same files; conflict, when not nil, is why
-// nothing is, which is recorded. place is the workspace that back was made for, nil for
-// the one that is there now.
+// Undo takes back the promotion of a run in the same order: lock, three-way check, journal, record. back is the reverse of its
+// changeset, or what is left of that after later edits of the same files. conflict, if not nil, says why nothing is left; it is
+// recorded. place is the workspace that back was made for, nil for the one that is there now.
 func (r *Runner) Undo(ctx context.Context, of Record, place *promotion.Place, back workspace.Changeset, conflict *Problem) Document {
 	req := Request{Workspace: of.Workspace, Place: place}
 	return r.Start(ctx, req, Record{Intent: "undo " + of.ID}, func(ctx context.Context, x *Execution) Ending {
 		if conflict != nil {
 			return End(Conflicted, conflict)
 		}
-		// Without a base: permission bits that changed since the promotion do not
-		// stand in the way of its undoing, but changed bytes do.
+		// There is no base: permission bits that changed since the promotion do not prevent its undoing, but changed bytes do.
 		return x.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: back}, nil, nil)
 	})
 }

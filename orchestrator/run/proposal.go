@@ -11,8 +11,8 @@ import (
 // A ProposalKind says what a kept proposal is.
 type ProposalKind string
 
-// The kinds of kept proposals, by the names of the original loop. A failed one
-// was tried and did not pass its gates, whatever repairs it had.
+// The kinds of kept proposals, named as in the original loop. A failed one was tried and did not pass its gates, whatever repairs it
+// had.
 const (
 	PeerReview       ProposalKind = "PEER_REVIEW"
 	Feature          ProposalKind = "FEATURE"
@@ -23,52 +23,47 @@ const (
 // Failed reports whether proposals of this kind did not pass their gates.
 func (k ProposalKind) Failed() bool { return k == FailedPeerReview || k == FailedFeature }
 
-// OfFeature reports whether proposals of this kind are of a feature, rather than
-// of a goal or a review.
+// OfFeature reports whether proposals of this kind are about a feature, rather than about a goal or a review.
 func (k ProposalKind) OfFeature() bool { return k == Feature || k == FailedFeature }
 
 // A ProposalState says what became of a kept proposal.
 type ProposalState string
 
-// The states of a kept proposal. It begins as ProposalOpen; a later one that
-// takes its place drops it.
+// The states of a kept proposal. It begins as ProposalOpen; a later proposal that takes its place drops it.
 const (
 	ProposalOpen    ProposalState = "open"
 	ProposalDone    ProposalState = "done"
 	ProposalDropped ProposalState = "dropped"
 )
 
-// A KeptProposal is a pending proposal: a feature that
-// nobody has written yet, a patch that passed and was not promoted, or one that
-// no repair brought through its gates. Its texts come from models, but Goal.
+// A KeptProposal is a pending proposal: a feature that nobody has written yet, a patch that passed and was not promoted, or a patch
+// that no repair brought through its gates. Its texts come from models, except Goal.
 type KeptProposal struct {
 	// ID is 0 until it is recorded.
 	ID        int64
 	Workspace string
 	Kind      ProposalKind
 	State     ProposalState
-	// Path is the file that it is about, "" for none.
+	// Path is the file that the proposal is about, "" for none.
 	Path string
 	// Goal is what the change is for, in a person's words; "" for none.
 	Goal string
-	// Text is the feature, or what the model said of the patch.
+	// Text is the feature, or what the model said about the patch.
 	Text string
-	// Patch is the change in git's form; nil when there is none, or none that
-	// could be kept.
+	// Patch is the change in git's form; nil if there is none, or none that could be kept.
 	Patch []byte
-	// Reason says why it was made, or why it was not promoted: for a failed one
-	// the first gate that it did not pass, with what that found.
+	// Reason says why it was made or why it was not promoted. For a failed one, that is the first gate that it did not pass, with its
+	// findings.
 	Reason string
 	// Run is the run that proposed or tried it.
 	Run string
 	At  time.Time
 }
 
-// Proposals keeps proposals. *store.DB is one.
+// Proposals keeps proposals. *store.DB implements it.
 type Proposals interface {
-	// AddProposal records an open proposal and returns its number. One that is
-	// open already, word for word, is not recorded again: a run that is carried
-	// on after a crash proposes the same.
+	// AddProposal records an open proposal and returns its number. It does not record again one that is open already, word for word: a
+	// run that is resumed after a crash proposes the same.
 	AddProposal(ctx context.Context, p KeptProposal) (int64, error)
 	// Proposals lists the open proposals of a workspace, oldest first.
 	Proposals(ctx context.Context, workspace string) ([]KeptProposal, error)
@@ -76,13 +71,11 @@ type Proposals interface {
 	SettleProposal(ctx context.Context, id int64, to ProposalState) error
 }
 
-// Proven reports whether the proposal is a patch that passed every gate once,
-// so that no model is needed to take it up again.
+// Proven reports whether the proposal is a patch that passed every gate once, so that no model is needed to take it up again.
 func (p KeptProposal) Proven() bool { return p.Patch != nil && !p.Kind.Failed() }
 
-// Resume returns the request that takes the proposal up again. A patch that
-// passed is proved again, since the workspace may have changed; a feature is
-// implemented; what failed is judged as it stands and then repaired.
+// Resume returns the request that takes the proposal up again. A patch that passed is proved again, since the workspace may have
+// changed. A feature is implemented. A failed patch is judged as it stands and then repaired.
 func (p KeptProposal) Resume(req Request) Request {
 	req.Proposal = &p
 	if p.Proven() {
@@ -96,8 +89,8 @@ func (p KeptProposal) Resume(req Request) Request {
 	return req
 }
 
-// KeepProposal records a proposal and tells of it; 0 when it could not be kept. That
-// is a note and not another ending: the record of the run has every candidate.
+// KeepProposal records a proposal, reports it and returns its number, or 0 if it could not be kept. A failure is a note and not another
+// ending: the record of the run has every candidate.
 func (x *Execution) KeepProposal(ctx context.Context, p KeptProposal) int64 {
 	if x.runner.Proposals == nil {
 		return 0
@@ -112,14 +105,13 @@ func (x *Execution) KeepProposal(ctx context.Context, p KeptProposal) int64 {
 	return id
 }
 
-// tell puts a kept proposal into the document and before the watcher.
+// tell adds a kept proposal to the document and tells the watcher about it.
 func (x *Execution) tell(id int64, p KeptProposal) {
 	x.doc.Proposals = append(x.doc.Proposals, DocumentProposal{ID: id, Kind: p.Kind, Path: p.Path, Reason: p.Reason})
 	x.Notify(Event{Note: fmt.Sprintf("kept as proposal %d (%s)", id, p.Kind)})
 }
 
-// SettleProposal marks the proposal that the run was for as done when it was
-// promoted, and returns the ending as it was.
+// SettleProposal marks the proposal that the run was for as done if the run was promoted. It returns the ending unchanged.
 func (x *Execution) SettleProposal(ctx context.Context, req Request, end Ending) Ending {
 	if req.Proposal != nil {
 		x.proposal = req.Proposal.ID
@@ -133,9 +125,8 @@ func (x *Execution) SettleProposal(ctx context.Context, req Request, end Ending)
 // DropProposal takes the proposal that the run was for off the list.
 func (x *Execution) DropProposal(ctx context.Context) { x.settleAs(ctx, ProposalDropped) }
 
-// settleAs records what became of the proposal that the run was for, if it was
-// for one. Files may be in place by then, so a cancelled context must not leave
-// it open, and an error is a note.
+// settleAs records what became of the proposal that the run was for, if it was for one. Files may be in place by then, so a cancelled
+// context must not leave the proposal open, and an error is only a note.
 func (x *Execution) settleAs(ctx context.Context, to ProposalState) {
 	if x.runner.Proposals == nil || x.proposal == 0 {
 		return
@@ -150,7 +141,7 @@ func (x *Execution) settleAs(ctx context.Context, to ProposalState) {
 // TakeUp makes an open proposal the one that the run is for.
 func (x *Execution) TakeUp(id int64) { x.proposal = id }
 
-// Proposal is the number of the open proposal that the run is for, 0 for none.
+// Proposal returns the number of the open proposal that the run is for, 0 for none.
 func (x *Execution) Proposal() int64 { return x.proposal }
 
 // OutcomeProposed is the Outcome of a Document whose run kept a feature for a person
@@ -169,8 +160,7 @@ func (x *Execution) LeaveFeature(p KeptProposal) Ending {
 	return Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone}
 }
 
-// AskFeature asks whether a proposed feature is implemented now. No ending means that
-// there is an answer.
+// AskFeature asks whether to implement a proposed feature now. A nil ending means that there is an answer.
 func (x *Execution) AskFeature(ctx context.Context, req Request, p KeptProposal) (Answer, *Ending) {
 	stop := func(end Ending) (Answer, *Ending) { return Answer{}, &end }
 	x.asked = ""

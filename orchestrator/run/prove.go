@@ -11,8 +11,7 @@ import (
 	"agent/verify"
 )
 
-// Run takes the patch of a request through the gate. The document is complete
-// whatever happened; its Exit is the exit code.
+// Run takes the patch of a request through the gate. The document is complete whatever happens; its Exit is the exit code.
 func (r *Runner) Run(ctx context.Context, req Request) Document {
 	rec := Record{Intent: "patch " + req.PatchName, Patch: req.Patch}
 	return r.Start(ctx, req, rec, func(ctx context.Context, x *Execution) Ending {
@@ -20,9 +19,8 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 	})
 }
 
-// Start has work done as the run rec, in the workspace of a request. A workspace
-// that is not there has no run in the record: there is nothing that a record
-// could name or a lock could protect.
+// Start does work as the run rec, in the workspace of a request. If the workspace does not exist, no run is recorded: there is nothing
+// that a record could name or a lock could protect.
 func (r *Runner) Start(ctx context.Context, req Request, rec Record, work func(context.Context, *Execution) Ending) Document {
 	place := req.Place
 	if place == nil {
@@ -42,16 +40,15 @@ func (r *Runner) Start(ctx context.Context, req Request, rec Record, work func(c
 	})
 }
 
-// unstarted is the document of a run that has no record.
+// unstarted returns the document of a run that has no record.
 func (r *Runner) unstarted(workspace string, p *Problem) Document {
 	x := &Execution{runner: r, notifier: r.notifier(""), doc: Document{Workspace: workspace, Candidates: []gate.Document{}}}
 	return x.close(End(Failed, p))
 }
 
-// Resolve opens a workspace. The problem says why it is none.
+// Resolve opens a workspace. The problem says why dir is not one.
 //
-// Locks, journals and the record all use the name that the place has, so two ways to
-// write one directory must come out as one.
+// Locks, journals and the record all use the name that the place has, so two ways to write one directory must give the same name.
 func Resolve(dir string) (*promotion.Place, *Problem) {
 	place, err := promotion.Hold(dir)
 	if err != nil {
@@ -68,10 +65,9 @@ func (x *Execution) prove(ctx context.Context, req Request) Ending {
 	return x.proveScanned(ctx, req)
 }
 
-// proveScanned makes the candidate of the patch and has it judged.
+// proveScanned makes the candidate from the patch and has it judged.
 func (x *Execution) proveScanned(ctx context.Context, req Request) Ending {
-	// The candidate is made of every scan anew, so that what is judged and what
-	// the edits were found in are the same bytes.
+	// The candidate is made anew from every scan, so that what is judged and what the edits were found in are the same bytes.
 	var cand gate.Candidate
 	st, end := x.Freeze(ctx, req, func(base *workspace.Manifest) (end *Ending) {
 		cand, end = x.edit(ctx, req, base)
@@ -83,8 +79,8 @@ func (x *Execution) proveScanned(ctx context.Context, req Request) Ending {
 	return x.judgeAndAsk(ctx, req, st, cand)
 }
 
-// ProveTaken takes a changeset that a command made on a stage through the gate and to the checkpoint,
-// as the patch that its diff is. What was said of commits there is on record as what the candidate says of itself.
+// ProveTaken takes a changeset that a command made on a stage through the gate and to the checkpoint. Its diff serves as the patch. The
+// messages of the commits made there are recorded as the candidate's thought.
 func (x *Execution) ProveTaken(ctx context.Context, req Request, st gate.Stage, cs workspace.Changeset) Ending {
 	cand, rejected := x.Gate(req).Take(st.Base, cs)
 	if x.doc.Command != nil {
@@ -99,13 +95,12 @@ func (x *Execution) ProveTaken(ctx context.Context, req Request, st gate.Stage, 
 	return x.judgeAndAsk(ctx, req, st, cand)
 }
 
-// judgeAndAsk has a candidate judged, asks about it, and goes on with what a person makes of
-// it at the checkpoint.
+// judgeAndAsk has a candidate judged, asks about it, and goes on with what a person makes of it at the checkpoint.
 func (x *Execution) judgeAndAsk(ctx context.Context, req Request, st gate.Stage, cand gate.Candidate) Ending {
 	if err := x.Advance(ctx, Verifying, Count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
 	}
-	// What passed last, and what a person made of it since, nil for nothing.
+	// What passed last, and what a person made of it since; nil for nothing.
 	var asked Proposal
 	var edit *Answer
 	for {
@@ -121,7 +116,7 @@ func (x *Execution) judgeAndAsk(ctx context.Context, req Request, st gate.Stage,
 			asked = Proposal{Candidate: cand, Response: req.Patch}
 		case edit == nil:
 			return *lost
-		default: // the person has the candidate of before, and the text
+		default: // the person keeps the candidate that passed before, and the text
 			asked.Failed = &FailedEdit{Answer: *edit, Why: lost.Error.Message}
 			req.Patch = asked.Response
 		}
@@ -134,8 +129,7 @@ func (x *Execution) judgeAndAsk(ctx context.Context, req Request, st gate.Stage,
 	}
 }
 
-// unproved is the ending of a candidate that was judged and may not be promoted, nil of
-// one that may.
+// unproved returns the ending of a judged candidate that may not be promoted, nil for one that may.
 func unproved(cand gate.Candidate, base *workspace.Manifest) *Ending {
 	var end Ending
 	switch {
@@ -152,9 +146,8 @@ func unproved(cand gate.Candidate, base *workspace.Manifest) *Ending {
 	return &end
 }
 
-// ask has the checkpoint decide on a proven candidate until there is another one to be
-// judged, which a person made. An edit that does not apply is told, and asked about
-// again: nothing that a person typed is thrown away.
+// ask has the checkpoint decide on a proven candidate until a person makes another one to be judged. An edit that does not apply is
+// reported and asked about again: nothing that a person typed is thrown away.
 func (x *Execution) ask(ctx context.Context, req *Request, p Proposal, base *workspace.Manifest) (Answer, gate.Candidate, *Ending) {
 	for {
 		answer, end := x.Checkpoint(ctx, *req, p, base)
@@ -174,12 +167,11 @@ func (x *Execution) ask(ctx context.Context, req *Request, p Proposal, base *wor
 	}
 }
 
-// revise makes the next candidate of what a person changed at the checkpoint:
-// a response in place of the one in req, or one on top of changes.
+// revise makes the next candidate from what a person changed at the checkpoint: a response in place of the one in req, or one on top of
+// changes.
 func (x *Execution) revise(ctx context.Context, req *Request, a Answer, changes workspace.Changeset, base *workspace.Manifest) (gate.Candidate, *Ending) {
 	if a.Decision == Reword {
-		// A whole new response starts from the frozen workspace again, not from
-		// the candidate before.
+		// A whole new response starts from the frozen workspace, not from the previous candidate.
 		req.Patch = a.Response
 		return x.edit(ctx, *req, base)
 	}
@@ -199,9 +191,8 @@ func (x *Execution) revise(ctx context.Context, req *Request, a Answer, changes 
 	return cand, nil
 }
 
-// Judge has a gate judge a candidate, and logs what the gates do. number tells it
-// from others that are judged at the same time, 0 when there are none. The error
-// is trouble of the machine or of ctx.
+// Judge has a gate judge a candidate, and logs what the gates do. number tells the candidate from others that are judged at the same
+// time, 0 if there are none. The error is trouble with the machine or with ctx.
 func (x *Execution) Judge(ctx context.Context, g *gate.Gate, st gate.Stage, cand *gate.Candidate, number int, w gate.Watch) error {
 	watcher := w.Event
 	w.Event = func(e verify.Event) error {
@@ -222,7 +213,7 @@ func (x *Execution) Judge(ctx context.Context, g *gate.Gate, st gate.Stage, cand
 	return err
 }
 
-// edit turns the patch into a changeset that may be written at all.
+// edit turns the patch into a changeset that is allowed to be written.
 func (x *Execution) edit(ctx context.Context, req Request, base *workspace.Manifest) (gate.Candidate, *Ending) {
 	cand, rejected, err := x.Gate(req).Make(base, req.Patch, req.Target)
 	if err != nil {
@@ -236,7 +227,7 @@ func (x *Execution) edit(ctx context.Context, req Request, base *workspace.Manif
 	return cand, nil
 }
 
-// noteCollisions tells of new paths that some file systems take for others.
+// noteCollisions reports new paths that some file systems take for other paths.
 func (x *Execution) noteCollisions(base *workspace.Manifest, cand gate.Candidate) {
 	for name, other := range base.Collisions(cand.Changeset) {
 		x.Notify(Event{Note: name + " is the same as " + other + " on file systems that fold names"})
@@ -245,9 +236,8 @@ func (x *Execution) noteCollisions(base *workspace.Manifest, cand gate.Candidate
 
 // reject records a candidate that never reached a box.
 //
-// It is recorded like one that did: what was refused must be there to look at. A
-// store that does not take it makes the run fail instead, since a rejection
-// without a record cannot be shown.
+// It is recorded like one that did, since a person must be able to look at what was refused. If the store does not take it, the run
+// fails instead: a rejection without a record cannot be shown.
 func (x *Execution) reject(ctx context.Context, cand gate.Candidate, p *Problem) (gate.Candidate, *Ending) {
 	end := End(Rejected, p)
 	if problem := x.Save(ctx, cand); problem != nil {
@@ -259,8 +249,7 @@ func (x *Execution) reject(ctx context.Context, cand gate.Candidate, p *Problem)
 // Save records a judged candidate, in the store and in the document.
 func (x *Execution) Save(ctx context.Context, cand gate.Candidate) *Problem {
 	cand = cand.Hidden(x.runner.hide)
-	// The document is told even when the store is not there: it is what the
-	// caller has in hand at the end.
+	// The document gets it even if the store is not there: it is what the caller has at the end.
 	x.doc.Candidates = append(x.doc.Candidates, cand.Document())
 	x.unproven = cand.Unproven
 	logHolds(ctx, cand)
@@ -271,7 +260,7 @@ func (x *Execution) Save(ctx context.Context, cand gate.Candidate) *Problem {
 	return nil
 }
 
-// Count says how many, for people.
+// Count says how many there are, for people: "1 file", "2 files".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

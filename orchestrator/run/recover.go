@@ -15,12 +15,10 @@ import (
 	"agent/verify"
 )
 
-// Recover settles what dead processes left behind: boxes, journals, unfinished
-// runs. It returns the runs that it settled, in their final state. boxes may
-// be nil when no engine answers: then only the rest is settled.
+// Recover settles what dead processes left behind: boxes, journals and unfinished runs. It returns the runs that it settled, in their
+// final state. boxes may be nil if no engine answers; then only the rest is settled.
 func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Record, error) {
-	// Boxes first: one that is still at work could write into what is settled
-	// below, and costs memory until it is gone.
+	// Boxes first: one that is still at work could write into what is settled below, and uses memory until it is gone.
 	if boxes != nil {
 		if _, err := boxes.Reap(ctx); err != nil {
 			return nil, fmt.Errorf("reap boxes: %w", err)
@@ -31,16 +29,15 @@ func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Reco
 		return nil, err
 	}
 	var settled []Record
-	// One run that is in other hands does not keep the others from being settled.
-	// One that cannot be settled does: its files are in an unknown state, and a
-	// person must see the reason.
+	// A run that is in other hands does not keep the others from being settled. A run that cannot be settled does: its files are in an
+	// unknown state, and a person must see the reason.
 	for _, r := range open {
 		if !orphaned(r, time.Now()) {
 			continue
 		}
 		done, err := settle(ctx, s, rec, r)
 		if errors.Is(err, ErrFenced) || errors.Is(err, promotion.ErrLocked) || errors.Is(err, errForeign) {
-			continue // somebody else is at it, or will be
+			continue // somebody else is settling it, or will
 		}
 		if err != nil {
 			return settled, fmt.Errorf("recover run %s: %w", r.ID, err)
@@ -50,11 +47,10 @@ func Recover(ctx context.Context, s Store, rec Recovering, boxes Reaper) ([]Reco
 	return settled, nil
 }
 
-// orphaned reports whether the process that works on r is dead: seen to be so
-// on this host, else by a heartbeat that is too old.
+// orphaned reports whether the process that works on r is dead: seen to be dead on this host, otherwise judged by a heartbeat that is
+// too old.
 //
-// A process of this host can be looked for, which is certain and quick. One on
-// another host can only be waited for.
+// A process on this host can be looked for, which is certain and quick. One on another host can only be waited for.
 func orphaned(r Record, now time.Time) bool {
 	if alive, known := sandbox.Alive(r.Owner); known {
 		return !alive
@@ -62,17 +58,15 @@ func orphaned(r Record, now time.Time) bool {
 	return now.Sub(r.Beat) > orphanAfter
 }
 
-// errForeign means that only the user who started a run can settle it: the
-// journal of its promotion is in that user's state directory.
+// errForeign means that only the user who started a run can settle it: the journal of its promotion is in that user's state directory.
 var errForeign = errors.New("the journal is another user's")
 
 // settle brings one orphan to its end.
 func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, error) {
-	// The lock before the claim: a run that is alive holds it, and then nothing
-	// of its record may be taken from it.
+	// The lock comes before the claim: a run that is alive holds the lock, and nothing of its record may then be taken from it.
 	lock, err := promotion.Acquire(r.Workspace)
 	if errors.Is(err, fs.ErrNotExist) {
-		lock, err = nil, nil // the workspace is gone: there is nothing to put right in it
+		lock, err = nil, nil // the workspace is gone: there is nothing to repair in it
 	}
 	if err != nil {
 		return r, err
@@ -87,8 +81,7 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 			return r, errForeign
 		}
 	}
-	// From the claim on the dead process is fenced off, should it turn out to be
-	// only very slow: its token is no longer the newest.
+	// From the claim on, the dead process is fenced off in case it is only very slow: its token is no longer the newest.
 	if r.Token, err = rec.Claim(ctx, r.ID, r.Token, sandbox.Owner()); err != nil {
 		return r, err
 	}
@@ -101,7 +94,7 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 			return r, err
 		}
 	}
-	if r.State == Promoted { // recorded, and then killed before the end was
+	if r.State == Promoted { // the promotion was recorded, and the process killed before the end was
 		end = Ending{State: Promoted, Verdict: verify.Pass}
 	}
 	if lock != nil {
@@ -116,8 +109,8 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 	return r, s.Finish(ctx, r.ID, r.Token, end)
 }
 
-// settleFiles replays the journals of r's workspace, which is locked, and
-// returns the ending that r's own journal asks for, or end when it left none.
+// settleFiles replays the journals of r's workspace, which is locked. It returns the ending that r's own journal asks for, or end if r
+// left none.
 func settleFiles(ctx context.Context, s Store, rec Recovering, lock *promotion.Lock, r Record, end Ending) (Ending, error) {
 	found, err := journals(ctx, rec, lock, r)
 	if err != nil {
@@ -138,8 +131,7 @@ func settleFiles(ctx context.Context, s Store, rec Recovering, lock *promotion.L
 		}
 	}
 	for _, journal := range found {
-		// Journals are dropped last. Killed before this, the next recovery reads
-		// them again and comes to the same end.
+		// Journals are dropped last. After a kill before this, the next recovery reads them again and reaches the same end.
 		if err := discard(journal); err != nil {
 			return end, err
 		}
@@ -147,10 +139,8 @@ func settleFiles(ctx context.Context, s Store, rec Recovering, lock *promotion.L
 	return end, nil
 }
 
-// journals settles the promotions that dead processes left in the workspace of
-// r. One of an earlier version, which kept its journal in the workspace, counts
-// only where the record says that r was promoting, and what, and only without one of this
-// version.
+// journals settles the promotions that dead processes left in the workspace of r. An earlier version kept its journal in the workspace.
+// Such a journal counts only if the record says that r was promoting, and what, and only if there is none of this version.
 func journals(ctx context.Context, rec Recovering, lock *promotion.Lock, r Record) ([]promotion.Recovery, error) {
 	found, err := lock.Recover(ctx)
 	own := slices.ContainsFunc(found, func(f promotion.Recovery) bool { return f.ID == r.ID })
@@ -169,8 +159,8 @@ func journals(ctx context.Context, rec Recovering, lock *promotion.Lock, r Recor
 
 // outcome translates what became of the files into the end of the run.
 //
-// A conflict means that some files were neither as before nor as after: a person
-// changed them since, and they were kept as that person left them.
+// A conflict means that some files were neither as before nor as after the promotion: a person changed them since, and they were kept
+// as that person left them.
 func outcome(j promotion.Recovery) (Ending, PromotionStatus) {
 	switch j.Outcome {
 	case promotion.Completed:

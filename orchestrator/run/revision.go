@@ -9,34 +9,31 @@ import (
 	"agent/verify"
 )
 
-// A Revision is a change that somebody made without the gate: a commit, what is staged, or
-// what lies in the working tree.
+// A Revision is a change that somebody made without the gate: a commit, what is staged, or what lies in the working tree.
 type Revision struct {
 	// Base is the workspace before the change.
 	Base    *workspace.Manifest
 	Changes workspace.Changeset
-	// Apart is what of the change no gate can judge; Base has it already.
+	// Apart is the part of the change that no gate can judge; Base has it already.
 	Apart []verify.Unproven
 }
 
-// ProveRevision judges a change that is made already. find returns it for the workspace as it
-// is on disk now, and is asked again where that changes meanwhile. Nothing is promoted, so
-// that the workspace is not locked: a promotion may go on beside it.
+// ProveRevision judges a change that is already made. find returns the change for the workspace as it is on disk now, and is called
+// again if that changes meanwhile. Nothing is promoted, so the workspace is not locked: a promotion may go on beside it.
 func (r *Runner) ProveRevision(ctx context.Context, req Request, intent string, find func(ctx context.Context, disk *workspace.Manifest) (Revision, error)) Document {
 	var rev Revision
 	req.Base = func(ctx context.Context, disk *workspace.Manifest) (_ *workspace.Manifest, err error) {
 		rev, err = find(ctx, disk)
 		return rev.Base, err
 	}
-	// What the change was made of is in the repository; a request without a patch would be one
-	// for a model.
+	// What the change was made from is in the repository. A request without a patch would be one for a model.
 	req.Patch = []byte(intent)
 	return r.Start(ctx, req, Record{Intent: intent, Patch: req.Patch}, func(ctx context.Context, x *Execution) Ending {
 		return x.proveRevision(ctx, req, &rev)
 	})
 }
 
-// proveRevision has the change judged as one that was given as a patch is.
+// proveRevision has the change judged like one that was given as a patch.
 func (x *Execution) proveRevision(ctx context.Context, req Request, rev *Revision) Ending {
 	if err := x.Advance(ctx, Analyzing, "read the revision"); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
@@ -71,7 +68,7 @@ func (x *Execution) proveRevision(ctx context.Context, req Request, rev *Revisio
 	if problem := x.Save(ctx, cand); problem != nil {
 		return End(Failed, problem)
 	}
-	// What the formatter put back altogether passed as it is.
+	// A change that the formatter put back entirely passed as it is.
 	if cand.Verdict == verify.Pass && cand.Changeset.Empty() {
 		return x.proved(ctx, "nothing is left of the change once it is formatted")
 	}
@@ -81,7 +78,7 @@ func (x *Execution) proveRevision(ctx context.Context, req Request, rev *Revisio
 	return x.proved(ctx, "every gate passed")
 }
 
-// unchanged is the ending of a change of which there is nothing that a gate can judge.
+// unchanged returns the ending of a change in which there is nothing that a gate can judge.
 func (x *Execution) unchanged(ctx context.Context, apart []verify.Unproven) Ending {
 	x.unproven = apart
 	if err := x.Advance(ctx, Verifying, "no file changed that a gate can judge"); err != nil {

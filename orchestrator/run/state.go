@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// transitions holds, for each state, the states that may follow it. States
-// with no entry are final.
+// transitions holds, for each state, the states that may follow it. States without an entry are final.
 var transitions = map[State][]State{
 	Queued:           {Analyzing, Promoting, Conflicted, Failed, Cancelled},
 	Analyzing:        {Planning, Proposing, Verifying, Rejected, Conflicted, Failed, Cancelled},
@@ -17,7 +16,7 @@ var transitions = map[State][]State{
 	Promoting:        {Promoted, Conflicted, Failed, Cancelled},
 }
 
-// States lists every state, in the order of a run, the ends last.
+// States lists every state in the order of a run, with the final states last.
 func States() []State {
 	return []State{
 		Queued, Analyzing, Planning, Proposing, Verifying, AwaitingApproval, Promoting,
@@ -25,13 +24,13 @@ func States() []State {
 	}
 }
 
-// Next lists the states that may follow s, none when s is an end.
+// Next lists the states that may follow s; there are none if s is final.
 func (s State) Next() []State { return slices.Clone(transitions[s]) }
 
-// Final reports whether a run in state s needs nothing more.
+// Final reports whether state s ends a run.
 func (s State) Final() bool { return len(transitions[s]) == 0 }
 
-// check reports an order of states that the table does not have.
+// check returns an error if the table does not let state to follow s.
 func (s State) check(to State) error {
 	if !slices.Contains(transitions[s], to) {
 		return fmt.Errorf("state %s may not follow %s", to, s)

@@ -15,49 +15,44 @@ import (
 	"agent/sandbox"
 )
 
-// user is the one that the agent's image has.
-// Files that are put into a container belong to it, or the agent could not write its workspace.
+// user is the user ID of the agent's image. Files that are put into a container belong to it; otherwise the agent could not write to
+// its workspace.
 const user = 10003
 
-// together is how many cases of the battery run at the same time.
-// Each case is an agent of its own with boxes on the same engine: more of them, and the case
-// that times out is no longer the one that should.
+// together is how many cases of the battery run at the same time. Each case is an agent of its own with boxes on the same engine: with
+// more of them, cases other than the intended one would time out.
 const together = 3
 
-// How long one command of an image may take.
-// Without a bound an image that hangs would hold its trial, and the journal, for ever. The toolchain may have to be
-// built from what is far away.
+// How long one command of an image may take. Without a bound, an image that hangs would hold its trial, and the journal, for ever. The
+// toolchain may have to be built from remote sources.
 const (
 	errandTime = 5 * time.Minute
 	toolsTime  = 30 * time.Minute
 )
 
-// Errands runs commands of images. *sandbox.Engine does.
-// An exit code other than 0 is no error: the error is trouble of the machine.
+// Errands runs commands of images. *sandbox.Engine implements it. An exit code other than 0 is not an error: the error is trouble with
+// the machine.
 type Errands interface {
 	Errand(ctx context.Context, x sandbox.Errand) (sandbox.ErrandEnd, error)
 }
 
-// A Prover has an image of the agent prove itself, in containers of it.
+// A Prover has an image of the agent prove itself, in containers started from it.
 type Prover struct {
 	Errands Errands
-	// Env is what the image needs of the machine: the address of a copy of the schema as AGENT_DATABASE_URL, and where
-	// packages come from.
-	// Nothing else of the machine's environment goes in: keys of models least of all, since no
-	// case asks one.
-	// It names no password: what the engine knows of a container anyone who may inspect it reads.
+	// Env is what the image needs of the machine: the address of a copy of the schema as AGENT_DATABASE_URL, and where packages come
+	// from. Nothing else of the machine's environment goes in, least of all keys of models, since no case asks a model. It names no
+	// password: anyone who may inspect a container can read what the engine knows of it.
 	Env []string
-	// Passwords is the file of the passwords that Env needs, as PGPASSFILE has it; nil for none.
+	// Passwords is the file with the passwords that Env needs, in the form of PGPASSFILE; nil for none.
 	Passwords []byte
-	// Certificates are those that the machine trusts, nil to leave the image its own.
+	// Certificates are those that the machine trusts; nil leaves the image its own.
 	Certificates []byte
 }
 
 // passwords is where an image finds Prover.Passwords.
 const passwords = "/etc/agent-passwords"
 
-// errand is one command of the image.
-// files come after the certificates, and win where both name one path.
+// errand runs one command of the image. files are added after the certificates, and win if both name one path.
 func (p Prover) errand(ctx context.Context, image string, env []string, files map[string][]byte, args ...string) (sandbox.ErrandEnd, error) {
 	all := map[string][]byte{}
 	if p.Certificates != nil {
@@ -81,9 +76,7 @@ func (p Prover) errand(ctx context.Context, image string, env []string, files ma
 	return end, err
 }
 
-// must runs a command that has to end well.
-// It returns what the command wrote to its standard output. The error quotes the command and
-// the end of what it said.
+// must runs a command that has to succeed, and returns its standard output. The error quotes the command and the end of its output.
 func (p Prover) must(ctx context.Context, image string, args ...string) (string, error) {
 	end, err := p.errand(ctx, image, nil, nil, args...)
 	if err == nil && end.Exit != 0 {
@@ -95,9 +88,8 @@ func (p Prover) must(ctx context.Context, image string, args ...string) (string,
 	return string(end.Stdout), nil
 }
 
-// last is the end of what an errand wrote, on one line.
-// Standard error first: the other stream may be a document. Sixty words are what a journal and
-// a terminal bear.
+// last returns the end of what an errand wrote, on one line. It prefers standard error, since the other stream may be a document. It is
+// limited to sixty words, for a journal and a terminal.
 func last(end sandbox.ErrandEnd) string {
 	words := strings.Fields(string(end.Stderr))
 	if len(words) == 0 {
@@ -106,9 +98,8 @@ func last(end sandbox.ErrandEnd) string {
 	return strings.Join(words[max(0, len(words)-60):], " ")
 }
 
-// Healthy asks an image how it is: whether it is that version, and whether its doctor misses nothing.
-// That the version names the source tells an image that was taken for another, and a program that
-// got into it by another way than its build.
+// Healthy checks an image: whether it is that version, and whether its doctor finds nothing missing. The version names the source,
+// which reveals an image that was mistaken for another, and a program that got into it by other means than its build.
 func (p Prover) Healthy(ctx context.Context, image, source string) error {
 	version, err := p.must(ctx, image, "version")
 	if err != nil {
@@ -121,12 +112,11 @@ func (p Prover) Healthy(ctx context.Context, image, source string) error {
 	return err
 }
 
-// Canary has an image prove itself: its migrations, its version and doctor, and the battery, whose verdicts it returns.
-// The migrations run on the schema of Env, before anything that would need them. The first case
-// that has no verdict cancels the others, and is the error; a verdict that nobody wants is
-// none: see compare.
+// Canary has an image prove itself: its migrations, its version and doctor, and the battery, whose verdicts it returns. The migrations
+// run on the schema of Env, before anything that needs them. The first case without a verdict cancels the others and is the error. A
+// verdict other than the expected one is not an error here: see compare.
 func (p Prover) Canary(ctx context.Context, image, source string) (map[string]string, error) {
-	// The toolchain with its guest, before several want it at the same time.
+	// The toolchain with its guest first, before several cases need it at the same time.
 	for _, args := range [][]string{{"images", "build"}, {"db", "up"}} {
 		if _, err := p.must(ctx, image, args...); err != nil {
 			return nil, err
@@ -151,10 +141,8 @@ func (p Prover) Canary(ctx context.Context, image, source string) (map[string]st
 	return verdicts, group.Wait()
 }
 
-// judge runs one case.
-// It returns exit code and verdict together: a program that prints the one and ends with the
-// other is not to be trusted with either. The case has a container, and so a workspace and a
-// home, of its own.
+// judge runs one case. It returns exit code and verdict together: a program that prints one and ends with the other is not to be
+// trusted with either. The case has a container of its own, and so a workspace and a home of its own.
 func (p Prover) judge(ctx context.Context, image string, c probe) (string, error) {
 	files := map[string][]byte{"/home/agent/change": []byte(c.patch)}
 	for name, text := range bench {
@@ -167,7 +155,7 @@ func (p Prover) judge(ctx context.Context, image string, c probe) (string, error
 	var doc struct {
 		Verdict string `json:"verdict"`
 	}
-	// Trouble of the machine is no verdict, and what the program says of it is what helps.
+	// Trouble with the machine is not a verdict, and what the program says about it is what helps.
 	if err := json.Unmarshal(end.Stdout, &doc); err != nil || doc.Verdict == "infra" {
 		return "", fmt.Errorf("case %q of the battery has no verdict: it ends with %d: %s", c.name, end.Exit, last(end))
 	}

@@ -18,15 +18,15 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A Difference is what the next version would have otherwise.
+// A Difference is how the next version would differ.
 type Difference struct {
-	// Changes are all of them, for a person to read: of what is larger than a patch may write, only the size.
+	// Changes lists all changes, for a person to read: for files larger than a patch may write, only the size.
 	Changes workspace.Changeset
-	// Concerns are what stands in the program's own source now and did not before.
+	// Concerns lists what is in the program's own source now and was not before.
 	Concerns []Concern
 }
 
-// Paths lists what differs.
+// Paths lists the files that differ.
 func (d Difference) Paths() (list []string) {
 	for _, c := range d.Changes.Changes {
 		list = append(list, c.Path)
@@ -44,7 +44,7 @@ func (d Difference) Refused() (list []string) {
 	return list
 }
 
-// Held lists the files with a concern that a person decides on.
+// Held lists the files with a concern, on which a person decides.
 func (d Difference) Held() (list []string) {
 	for _, c := range d.Concerns {
 		list = append(list, c.Path)
@@ -52,8 +52,8 @@ func (d Difference) Held() (list []string) {
 	return list
 }
 
-// Difference compares a tree with what the current version was built from. For the first image, which has nothing to be
-// compared with, that is base, where there is one: whoever starts it without a change trusts the workspace.
+// Difference compares a tree with what the current version was built from. The first image has nothing to be compared with: it is
+// compared with base, if there is one, since starting it without a change means trusting the workspace.
 func (j *Journal) Difference(base, tree images.Tree) (d Difference, err error) {
 	var was reader
 	switch now := j.state.Current; {
@@ -68,7 +68,7 @@ func (j *Journal) Difference(base, tree images.Tree) (d Difference, err error) {
 	if err != nil {
 		return d, err
 	}
-	// Of a package with a changed file all is needed: what it imported and how it calls its types stands elsewhere in it.
+	// All of a package with a changed file is needed: what it imported and how it calls its types may be in other files.
 	dirs := map[string]bool{}
 	for _, p := range changed {
 		dirs[path.Dir(p)] = true
@@ -98,10 +98,10 @@ func (j *Journal) Difference(base, tree images.Tree) (d Difference, err error) {
 	return d, nil
 }
 
-// A visit takes a file or a link: its path, its octal mode without a type, and what reads it, or where it leads.
+// A visit receives a file or a link: its path, its octal mode without a type, and a reader of its content or of where it leads.
 type visit func(name, mode string, content io.Reader) error
 
-// A reader goes through the files of a source.
+// A reader visits the files of a source.
 type reader func(visit) error
 
 // archived reads what a version was built from.
@@ -143,7 +143,7 @@ func inTree(tree images.Tree) reader {
 	}
 }
 
-// visitFile opens a file only where that is read.
+// visitFile opens a file only if it is read.
 func visitFile(tree images.Tree, f images.File, do visit) error {
 	lazy := &opened{open: func() (io.ReadCloser, error) { return tree.Open(f.Path) }}
 	if f.Mode&fs.ModeSymlink != 0 {
@@ -173,9 +173,9 @@ func (o *opened) Read(p []byte) (int, error) {
 	return o.file.Read(p)
 }
 
-// differences lists the paths in which a tree is not what was read. They are compared by mode and digest, links by where
-// they lead; directories are not, as an empty one compiles to nothing. Paths of the tree come first, in its order, then
-// those that it no longer has. A link and a file of the same bytes differ, since a link's mode is 777.
+// differences lists the paths in which a tree differs from source. They are compared by mode and digest, links by where they lead;
+// directories are not, since an empty one compiles to nothing. Paths of the tree come first, in its order, then those that it no longer
+// has. A link and a file of the same bytes differ, since a link's mode is 777.
 func differences(source reader, tree images.Tree) ([]string, error) {
 	was := map[string]string{}
 	err := source(func(name, mode string, content io.Reader) error {
@@ -192,14 +192,13 @@ func differences(source reader, tree images.Tree) ([]string, error) {
 		if !f.Mode.IsDir() && was[f.Path] != fmt.Sprintf("%o %s", f.Mode.Perm(), f.Digest) {
 			paths = append(paths, f.Path)
 		}
-		// What stays is what the tree lacks.
+		// What remains is what the tree lacks.
 		delete(was, f.Path)
 	}
 	return slices.Concat(paths, slices.Sorted(maps.Keys(was))), nil
 }
 
-// contents reads the files that are wanted. Of one that is larger than a patch may write it is the size in words, which
-// is no Go.
+// contents reads the wanted files. For one that is larger than a patch may write it gives the size in words, which is not Go.
 func contents(source reader, wanted func(string) bool) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	return files, source(func(name, _ string, content io.Reader) error {

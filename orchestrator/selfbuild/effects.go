@@ -16,27 +16,27 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Concern is a place in the program's own source where a change gets around what the list of protected paths keeps:
-// it reaches into other packages, or runs before the program looks at anything.
+// A Concern is a place in the program's own source where a change gets around the list of protected paths: it reaches into other
+// packages, or runs before the program looks at anything.
 type Concern struct {
 	Path string
 	Line int // from 1; 0 for the whole file
 	What string
-	// Refused says that no run may propose it. Else a person decides.
+	// Refused says that no run may propose it. Otherwise a person decides.
 	Refused bool
 }
 
-// String is the place and what stands there.
+// String returns the place and what is there.
 func (c Concern) String() string { return fmt.Sprintf("%s:%d: %s", c.Path, c.Line, c.What) }
 
-// A place is a Concern with what it is compared by: those of one key in the source before make up for as many.
+// A place is a Concern with the key by which it is compared: each place with the same key in the earlier source offsets one.
 type place struct {
 	Concern
 	key string
 }
 
-// concerns lists what after has and before has not, in the order of the paths. Both hold the files by path, of each
-// directory that changes all. Tests are no part of the program.
+// concerns lists what after has and before has not, in the order of the paths. Both hold files by path, with all files of each
+// directory that changes. Tests are not part of the program.
 func concerns(before, after map[string][]byte) (list []Concern) {
 	had := map[string]int{}
 	for _, p := range places(before) {
@@ -50,12 +50,12 @@ func concerns(before, after map[string][]byte) (list []Concern) {
 	return list
 }
 
-// places finds all there are in files.
+// places finds all places in files.
 func places(files map[string][]byte) (list []place) {
 	packages := map[string]*goPackage{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		switch ext := path.Ext(name); {
-		// The linker takes these as they are, and no rule of the language holds in them.
+		// The linker takes these as they are, and no rule of the language applies to them.
 		case strings.EqualFold(ext, ".s"), ext == ".sx", ext == ".syso":
 			list = append(list, place{Concern{name, 0, "it is assembly, or an object file", true}, fmt.Sprintf("%s %x", name, sha256.Sum256(files[name]))})
 		case ext == ".go" && !strings.HasSuffix(name, "_test.go"):
@@ -79,20 +79,20 @@ func places(files map[string][]byte) (list []place) {
 type goPackage struct {
 	dir   string
 	files []goFile
-	// Names at the level of the package: of types, and of all else.
+	// Names at package level: of types, and of everything else.
 	types, others map[string]bool
-	// Packages that were told as imported.
+	// Imports that were noted already.
 	imported map[string]bool
 	found    []place
 }
 
-// A goFile is one of them.
+// A goFile is one file of a goPackage.
 type goFile struct {
 	path    string
 	text    []byte
 	fset    *token.FileSet
 	ast     *ast.File
-	imports map[string]string // paths by the names under which the file has them
+	imports map[string]string // paths by the names under which the file imports them
 }
 
 // add reads one more file.
@@ -131,20 +131,20 @@ func (p *goPackage) add(name string, text []byte) error {
 	return nil
 }
 
-// note keeps a place. What stands there, as text, is what it is compared by within the package.
+// note records a place. text is its source text, by which it is compared within the package.
 func (p *goPackage) note(f goFile, at token.Pos, what, text string, refused bool) {
-	// Without //line, which the file could say anything by.
+	// Ignores //line, with which the file could claim any position.
 	line := f.fset.PositionFor(at, false).Line
 	p.found = append(p.found, place{Concern{f.path, line, what, refused}, strings.Join([]string{p.dir, what, text}, "\x00")})
 }
 
-// directives that reach out of a file: into the symbols of other packages, to the linker, into the runtime.
+// Directives that reach out of a file: into the symbols of other packages, to the linker, into the runtime.
 var (
 	refusedDirective = lazyregexp.New(`^//go:(?:linkname|cgo_\w+)\b`)
 	heldDirective    = lazyregexp.New(`^//go:debug\b`)
 )
 
-// places lists those of the package.
+// places lists the places of the package.
 func (p *goPackage) places() []place {
 	for _, f := range p.files {
 		for _, group := range f.ast.Comments {
@@ -166,13 +166,13 @@ func (p *goPackage) places() []place {
 	return p.found
 }
 
-// reaching are packages by which a program reaches out of its process; with a slash at the end, all below.
+// reaching lists packages by which a program reaches out of its process; an entry with a slash at the end covers all below.
 var reaching = []string{
 	"plugin", "syscall", "syscall/", "golang.org/x/sys/", "os/exec", "net", "net/http", "net/http/", "net/rpc", "net/rpc/", "runtime/cgo",
 	"github.com/docker/", "github.com/moby/", "github.com/containerd/",
 }
 
-// imports notes what a file imports and the package did not so far.
+// imports notes what a file imports that no earlier file of the package did.
 func (p *goPackage) imports(f goFile) {
 	for _, spec := range f.ast.Imports {
 		from, _ := strconv.Unquote(spec.Path.Value) // it was parsed
@@ -205,7 +205,7 @@ func (p *goPackage) unsafeUses(f goFile) {
 	})
 }
 
-// starts notes what a declaration has run before main.
+// starts notes what a declaration causes to run before main.
 func (p *goPackage) starts(f goFile, d ast.Decl) {
 	source := func(n ast.Node) string { return string(f.text[n.Pos()-f.ast.FileStart : n.End()-f.ast.FileStart]) }
 	switch d := d.(type) {
@@ -235,24 +235,24 @@ func (p *goPackage) starts(f goFile, d ast.Decl) {
 	}
 }
 
-// pure are functions and types, of the standard library but for one, that take no code, neither a function nor a value whose methods
-// they call, and touch nothing but what they return.
+// pure holds functions and types, all but one of the standard library, that take no code, neither a function nor a value whose methods
+// they call, and that affect nothing but their result.
 var pure = map[string]bool{
 	"errors.New": true, "regexp.MustCompile": true, "regexp.QuoteMeta": true, "strings.NewReplacer": true, "strings.Fields": true, "strings.Split": true,
 	"strings.Repeat": true, "strings.Join": true, "math/big.NewInt": true, "reflect.TypeFor": true, "reflect.TypeOf": true, "time.Duration": true, "io/fs.FileMode": true,
 	"os.FileMode": true, "agent/sandbox/workspace/lazyregexp.New": true, // sandbox/ is protected
 }
 
-// acting are what is built in and does more than make a value.
+// acting lists the built-in functions that do more than make a value.
 var acting = []string{"panic", "close", "print", "println", "recover", "copy", "delete", "clear"}
 
-// harmless reports whether a call is a conversion, or makes a value of values and no more.
+// harmless reports whether a call is a conversion, or only makes a value from values.
 func (p *goPackage) harmless(f goFile, call *ast.CallExpr) bool {
 	fun := ast.Unparen(call.Fun)
 	switch x := fun.(type) {
 	case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.InterfaceType, *ast.StructType, *ast.FuncType:
 		return true
-	case *ast.StarExpr: // the type of a pointer, or what a pointer to a function points to
+	case *ast.StarExpr: // a pointer type, or what a pointer to a function points to
 		to := x.X
 		if generic, ok := to.(*ast.IndexExpr); ok {
 			to = generic.X

@@ -15,26 +15,24 @@ import (
 	"agent/images"
 )
 
-// keepVersions is how many versions stay, the current and the previous one among them.
-// Images share what they stand on, and one costs about the size of the program.
+// keepVersions is how many versions stay, including the current and the previous one. Images share their lower layers, and one costs
+// about the size of the program.
 const keepVersions = 5
 
-// pod is the directory of a version.
-// name is that of Version.Name: hex digits, and so no path that leads elsewhere.
+// pod returns the directory of a version. name is from Version.Name: hex digits, so the path cannot lead elsewhere.
 func (j *Journal) pod(name string) string { return filepath.Join(j.dir, "versions", name) }
 
-// keepSource writes the source of a version outside of every workspace. What a killed process left half-written is
-// replaced.
-// It is on the disk when this returns. The directory has no version.json then: only a version that proved itself has
-// one, and by it others tell.
+// keepSource writes the source of a version outside of every workspace, and replaces what a killed process left half-written. The
+// source is on the disk when keepSource returns. The directory then has no version.json: only a version that proved itself has one,
+// which is how others can tell.
 func (j *Journal) keepSource(v Version, tree images.Tree) (err error) {
 	if err := os.MkdirAll(j.pod(v.Name()), 0o700); err != nil {
 		return fmt.Errorf("keep the source: %w", err)
 	}
-	// Exclusively at first: the source of a version that is kept must not be emptied by a build of the same that fails.
+	// Exclusive at first: a failing build of the same source must not empty the source of a version that is kept.
 	f, err := os.OpenFile(filepath.Join(j.pod(v.Name()), "source.tar"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		// An image is there only when its source is whole; the same digest is the same bytes.
+		// An image exists only if its source is whole; the same digest means the same bytes.
 		if _, err := readVersion(j.pod(v.Name())); err == nil {
 			return nil
 		}
@@ -43,7 +41,7 @@ func (j *Journal) keepSource(v Version, tree images.Tree) (err error) {
 	if err != nil {
 		return fmt.Errorf("keep the source: %w", err)
 	}
-	// After the footer, which Close of the archive writes below.
+	// Deferred until after the footer, which Close of the archive writes below.
 	defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
 	w := tar.NewWriter(f)
 	for _, file := range tree.Files() {
@@ -54,9 +52,8 @@ func (j *Journal) keepSource(v Version, tree images.Tree) (err error) {
 	return w.Close()
 }
 
-// addFile writes one entry. It has no times: one source is one archive.
-// Owners are left out too: they are those of the machine. A file that is no longer of the size that the tree tells is
-// an error of the archive, since its header is written first.
+// addFile writes one entry. It has no times, so that one source is one archive, and no owners, which are those of the machine. A file
+// that no longer has the size that the tree says is an error of the archive, since its header is written first.
 func addFile(w *tar.Writer, tree images.Tree, f images.File) error {
 	h := &tar.Header{Name: f.Path, Mode: int64(f.Mode.Perm()), Size: f.Size, Linkname: f.Target, Typeflag: tar.TypeReg}
 	switch {
@@ -76,8 +73,8 @@ func addFile(w *tar.Writer, tree images.Tree, f images.File) error {
 	return errors.Join(err, r.Close())
 }
 
-// keepVersion writes what is known of a version beside its source.
-// It is replaced as the journal is, so that a directory is a version or is none, and never half of one.
+// keepVersion writes what is known about a version next to its source. It is replaced like the journal, so that a directory is either a
+// version or not, and never half of one.
 func (j *Journal) keepVersion(v Version) error {
 	if err := writeFile(filepath.Join(j.pod(v.Name()), "version.json"), v); err != nil {
 		return fmt.Errorf("keep version %s: %w", v.Name(), err)
@@ -85,8 +82,7 @@ func (j *Journal) keepVersion(v Version) error {
 	return nil
 }
 
-// readVersion reads what keepVersion wrote.
-// The error wraps fs.ErrNotExist where nothing proved itself, or is still at it.
+// readVersion reads what keepVersion wrote. The error wraps fs.ErrNotExist if nothing proved itself, or has not finished doing so.
 func readVersion(pod string) (v Version, err error) {
 	text, err := os.ReadFile(filepath.Join(pod, "version.json"))
 	if err == nil {
@@ -95,9 +91,8 @@ func readVersion(pod string) (v Version, err error) {
 	return v, err
 }
 
-// Versions lists the versions that are kept in dir, the newest first. Those that never proved themselves are none.
-// It takes no lock. A directory without a file is passed over; one whose file cannot be read is an error, and not a
-// version less, as prune goes by this list.
+// Versions lists the versions that are kept in dir, newest first, without those that never proved themselves. It takes no lock. It
+// skips a directory without a file; a file that cannot be read is an error and not a missing version, since prune relies on this list.
 func Versions(dir string) ([]Version, error) {
 	pods, err := filepath.Glob(filepath.Join(dir, "versions", "*"))
 	if err != nil {
@@ -118,8 +113,8 @@ func Versions(dir string) ([]Version, error) {
 	return list, nil
 }
 
-// prune drops the oldest versions beyond what stays.
-// The current and the previous version stay however old they are: after rollbacks they need not be the newest.
+// prune drops the oldest versions beyond keepVersions. The current and the previous version stay however old they are: after rollbacks
+// they need not be the newest.
 func (j *Journal) prune(ctx context.Context) error {
 	list, err := Versions(j.dir)
 	if err != nil {
@@ -135,8 +130,8 @@ func (j *Journal) prune(ctx context.Context) error {
 	return nil
 }
 
-// sweep drops what was kept of attempts that were killed: a source without a version.
-// No attempt goes on then, whose source would be one.
+// sweep drops what was kept of killed attempts: a source without a version. No attempt is in progress then, whose source would look the
+// same.
 func (j *Journal) sweep(ctx context.Context) error {
 	pods, err := filepath.Glob(filepath.Join(j.dir, "versions", "*"))
 	for _, pod := range pods {
@@ -147,9 +142,8 @@ func (j *Journal) sweep(ctx context.Context) error {
 	return err
 }
 
-// drop removes a version: its tag, and with it the image where nothing else has it, and its source.
-// The tag goes first: a version without its image is still listed, and so dropped again by the next prune, while an
-// image without its version would be found by nobody.
+// drop removes a version: its tag, with it the image if nothing else uses that, and its source. The tag goes first: a version without
+// its image is still listed, so the next prune drops it again, while nothing would find an image without its version.
 func (j *Journal) drop(ctx context.Context, name string) error {
 	if err := j.tags.RemoveImage(ctx, j.name+":"+name); err != nil {
 		return fmt.Errorf("remove version %s: %w", name, err)

@@ -9,11 +9,10 @@ import (
 	"agent/images"
 )
 
-// A Phase is a step of an attempt.
-// The journal keeps it: the texts must stay what they are.
+// A Phase is a step of an attempt. The journal stores it: the texts must not change.
 type Phase string
 
-// The phases, in their order.
+// The phases, in order.
 const (
 	Gate    Phase = "gate"
 	Build   Phase = "build"
@@ -23,53 +22,51 @@ const (
 	Settled Phase = "settled"
 )
 
-// Work is what the steps do, beyond the journal and the tags.
-// Functions are called one after the other, by the goroutine that called Prove or Take. An error of any of them ends the
-// attempt.
+// Work is what the steps do besides the journal and the tags. Its functions are called one after another, by the goroutine that called
+// Prove or Take. An error from any of them ends the attempt.
 type Work struct {
-	// Build makes the image of a source and gives it the tag.
-	// Its result is trusted for the image's ID: nothing afterwards goes by the tag.
+	// Build makes the image of a source and gives it the tag. Its result is trusted for the image's ID: nothing afterwards uses the
+	// tag.
 	Build func(ctx context.Context, ref string) (images.Build, error)
 	// Source is what Build builds from.
 	Source images.Tree
 	// Canary has an image prove itself, and returns the verdicts of the battery.
 	Canary func(ctx context.Context, image string) (map[string]string, error)
-	// HandOver has the containers of the agent go on with the current image.
-	// It is called when the tag has moved, either way; nil where no containers are.
+	// HandOver has the agent's containers continue on the current image. It is called when the tag has moved, in either direction; nil
+	// if there are no containers.
 	HandOver func(ctx context.Context) error
-	// Healthy asks the current image how it is.
+	// Healthy asks the current image for its health.
 	Healthy func(ctx context.Context) error
-	// Period is how long the image is on trial, and Every the pause between two questions.
+	// Period is how long the image is on trial; Every is the pause between two checks.
 	Period, Every time.Duration
-	// Tell is given the phases as they begin; nil for nobody.
+	// Tell receives each phase as it begins; nil if nobody watches.
 	Tell func(Phase)
 }
 
-// quitTime bounds the end of an attempt that made no image: whoever cancels waits no longer than that.
+// quitTime bounds the end of an attempt that made no image: a caller that cancels waits no longer than that.
 const quitTime = 30 * time.Second
 
-// backTime bounds the way back.
-// A container that is handed back has two minutes to end what it is at, and there may be several.
+// backTime bounds the way back. A container that is handed back has two minutes to finish what it is doing, and there may be several.
 const backTime = 10 * time.Minute
 
-// A step is one row of the table of steps.
-// act may enter its phase again to record what it found. It does not undo: fail does, from any phase.
+// A step is one row of the table of steps. act may enter its phase again to record what it found. It does not undo: fail does that,
+// from any phase.
 type step struct {
 	phase Phase
 	act   func(ctx context.Context, j *Journal, w Work) error
 }
 
-// The steps before anything is written or moved, and those after.
+// The steps before anything is written or moved, and the steps after.
 var (
-	// They are two lists because the change is written to the workspace between them, by the run.
+	// There are two lists because the run writes the change to the workspace between them.
 	proving = []step{{Build, build}, {Canary, canary}}
 	taking  = []step{{Swap, swap}, {Trial, trial}, {Settled, settled}}
 )
 
-// Attempt begins an attempt and has act take it through its steps: the change, Prove, what writes the change, Take.
-// Where act returns before Prove or Take ended it, the attempt ends here, and cause makes of act's error what is
-// recorded; it is never nil, as an attempt without a cause reads as settled. A kill leaves the attempt in the journal,
-// and the next process ends it. The error joins act's with that of going back.
+// Attempt begins an attempt and has act take it through its steps: the change, Prove, writing the change, Take. If act returns before
+// Prove or Take ended the attempt, it ends here, and cause turns act's error into what is recorded; cause never returns nil, since an
+// attempt without a cause reads as settled. A kill leaves the attempt in the journal, and the next process ends it. The error joins
+// act's error with that of going back.
 func (j *Journal) Attempt(ctx context.Context, intent string, act func() error, cause func(error) error) error {
 	if err := j.begin(intent); err != nil {
 		return err
@@ -83,18 +80,17 @@ func (j *Journal) Attempt(ctx context.Context, intent string, act func() error, 
 	return errors.Join(err, j.fail(steady, cause(err)))
 }
 
-// Prove builds the image and has it prove itself. An error is recorded as the attempt's end.
+// Prove builds the image and has it prove itself. An error is recorded as the end of the attempt.
 func (j *Journal) Prove(ctx context.Context, w Work) error { return j.through(ctx, w, proving) }
 
-// Take makes the proven image the current one. When its trial ends badly all is as before; the error, which is recorded,
-// says why.
+// Take makes the proven image the current one. If its trial fails, everything is as before; the error says why and is recorded.
 func (j *Journal) Take(ctx context.Context, w Work) error { return j.through(ctx, w, taking) }
 
-// through goes through steps, and ends the attempt at the first that breaks.
+// through performs steps, and ends the attempt at the first that fails.
 //
-// A step that is told to an observer has not begun on the disk yet. The version that the attempt goes to is carried
-// from phase to phase. The error returned is that of the step; where also going back goes wrong it wraps both, and the
-// attempt then either is in the journal still or its end is, and the next one who opens it makes the tags follow.
+// When an observer is told of a step, the step has not begun on the disk yet. The version that the attempt goes to is carried from
+// phase to phase. The error is that of the step. If going back fails too, it wraps both errors; then either the attempt is still in the
+// journal, or its end is, and the next process that opens the journal makes the tags follow.
 func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 	for _, s := range steps {
 		if w.Tell != nil {
@@ -112,18 +108,18 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 			continue
 		}
 		err = fmt.Errorf("%s: %w", s.phase, err)
-		if j.state.Attempt == nil { // settled: what is left to do, the next one who opens the journal does
+		if j.state.Attempt == nil { // settled: the next process that opens the journal does the rest
 			return err
 		}
-		// Before those no container can have seen the new image.
+		// In the earlier phases no container can have seen the new image.
 		moved := s.phase != Build && s.phase != Canary
-		// Whoever cancels wants the old image, and that takes the engine a moment.
+		// A caller that cancels wants the old image, which takes the engine a moment.
 		steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTime)
 		defer cancel()
 		if failed := j.fail(steady, err); failed != nil {
 			err = fmt.Errorf("%w; and going back: %w: run `agent self status`, which tries again", err, failed)
 		}
-		// Also then: the tags go back before the end is recorded.
+		// Even after such an error: the tags go back before the end is recorded.
 		if moved && w.HandOver != nil {
 			if back := w.HandOver(steady); back != nil {
 				err = fmt.Errorf("%w; and handing back: %w", err, back)
@@ -134,20 +130,20 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 	return nil
 }
 
-// build makes the image, and keeps what it was made from.
-// The journal knows of it what there is: a source before, an image and a program after.
+// build makes the image, and keeps what it was made from. The journal knows about it only what exists: a source before, an image and a
+// program after.
 func build(ctx context.Context, j *Journal, w Work) error {
 	v := Version{Source: w.Source.Digest(), Built: time.Now().UTC().Truncate(time.Second)}
-	// What is kept of the same source, so that whoever ends the attempt puts it back.
+	// What is already kept of the same source, so that ending the attempt puts it back.
 	if was, err := readVersion(j.pod(v.Name())); err == nil {
 		a := *j.state.Attempt
-		a.Was, j.state.Attempt = &was, &a // on the disk with the phase
+		a.Was, j.state.Attempt = &was, &a // written to the disk with the phase
 	}
-	// Named before it is there, so that whoever settles a killed attempt removes it.
+	// Named before it exists, so that settling a killed attempt removes it.
 	if err := j.enter(Build, &v); err != nil {
 		return err
 	}
-	// Before the image: one that is there without its source could not be compared with the next.
+	// The source comes before the image: an image without its source could not be compared with the next one.
 	if err := j.keepSource(v, w.Source); err != nil {
 		return err
 	}
@@ -161,8 +157,8 @@ func build(ctx context.Context, j *Journal, w Work) error {
 
 // canary compares the verdicts of the battery with those that are written down, and with those of the current image.
 //
-// Both, because either alone can be led astray: what is written here by a change that weakens the gate and this list
-// with a person's consent, the current image's by a machine on which a case always ends otherwise.
+// It needs both, because either alone can be led astray: the written ones by a change that weakens the gate and this list with a
+// person's consent, those of the current image by a machine on which a case always ends differently.
 func canary(ctx context.Context, j *Journal, w Work) error {
 	v := *j.state.Attempt.To
 	verdicts, err := w.Canary(ctx, v.Image)
@@ -173,21 +169,21 @@ func canary(ctx context.Context, j *Journal, w Work) error {
 		return err
 	}
 	if now := j.state.Current; now != nil {
-		// Of cases that the current image did not know there is nothing to compare.
+		// Cases that the current image did not know cannot be compared.
 		if err := compare(verdicts, now.Verdicts, "the current image's"); err != nil {
 			return err
 		}
 	}
 	v.Verdicts = verdicts
-	// Before the phase is recorded: a version that the journal calls proven has its file.
+	// Kept before the phase is recorded: a version that the journal calls proven has its file.
 	if err := j.keepVersion(v); err != nil {
 		return err
 	}
 	return j.enter(Canary, &v)
 }
 
-// compare reports the first case in which verdicts are not the others.
-// A case that is missing in verdicts is another verdict; one that is missing in others is not compared.
+// compare reports the first case in which verdicts differ from others. A case that is missing in verdicts counts as different; one that
+// is missing in others is not compared.
 func compare(verdicts, others map[string]string, whose string) error {
 	for _, c := range battery {
 		if want, ok := others[c.name]; ok && verdicts[c.name] != want {
@@ -197,8 +193,8 @@ func compare(verdicts, others map[string]string, whose string) error {
 	return nil
 }
 
-// swap moves the tags. That of the previous version comes first, so that what was current has a name throughout.
-// The journal still names the old versions: a kill anywhere in here is settled by giving the tags back to those.
+// swap moves the tags. The tag of the previous version comes first, so that what was current has a name throughout. The journal still
+// names the old versions: a kill anywhere in here is settled by giving the tags back to them.
 func swap(ctx context.Context, j *Journal, w Work) error {
 	if now := j.state.Current; now != nil {
 		if err := j.tag(ctx, now, "previous"); err != nil {
@@ -216,9 +212,8 @@ func swap(ctx context.Context, j *Journal, w Work) error {
 	return w.HandOver(ctx)
 }
 
-// trial asks the image how it is, until the period is over; once at least.
-// The first question comes at once, the last when the period has ended. An answer that does not come holds the trial
-// up: it is for Healthy to bound it by ctx.
+// trial checks the image's health until the period is over, but at least once. The first check comes at once, the last when the period
+// has ended. A check that hangs holds up the trial: Healthy must bound it by ctx.
 func trial(ctx context.Context, _ *Journal, w Work) error {
 	end := time.Now().Add(w.Period)
 	for {
@@ -237,13 +232,12 @@ func trial(ctx context.Context, _ *Journal, w Work) error {
 	}
 }
 
-// settled makes the new version the truth.
-// From the end in the journal on there is no way back but Rollback: trouble with tags or old versions afterwards is
-// reported, and does not fail the attempt.
+// settled makes the new version the truth. From the end in the journal on, the only way back is Rollback: later trouble with tags or
+// old versions is reported, and does not fail the attempt.
 func settled(ctx context.Context, j *Journal, _ Work) error {
 	v, previous := j.state.Attempt.To, j.state.Current
 	if previous != nil && previous.Source == v.Source {
-		previous = j.state.Previous // the same source once more is no other version
+		previous = j.state.Previous // the same source again is not another version
 	}
 	if err := j.end(v, previous, ""); err != nil {
 		return err

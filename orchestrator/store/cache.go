@@ -9,13 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Load returns what Save kept under key; ok is false for an unknown key. The
-// caller puts into the key all that the value depends on: nothing here goes
-// stale, it only falls out of use.
+// Load returns what Save kept under key; ok is false for an unknown key. The caller puts everything that the value depends on into the
+// key: entries never go stale, they only fall out of use.
 func (db *DB) Load(ctx context.Context, key string) (data []byte, ok bool, err error) {
 	err = db.db.Do(ctx, "read the cache", func(ctx context.Context) error {
-		// An entry in use is marked once a day: a mark on each read would make
-		// every read a write.
+		// An entry in use is marked once a day: a mark on each read would make every read a write.
 		err := db.db.Pool.QueryRow(ctx, `
 			with mark as (
 				update cache set used = clock_timestamp() where key = @key and used < clock_timestamp() - interval '1 day'
@@ -30,10 +28,9 @@ func (db *DB) Load(ctx context.Context, key string) (data []byte, ok bool, err e
 	return data, ok, err
 }
 
-// Save keeps data under key, in place of what was there, and drops what nobody
-// has read for a month: the cache grows with the work of a month and no
-// further. It waits for no disk: a database that crashes forgets the last moment of
-// what can be found out again, and nothing of the record.
+// Save keeps data under key, replacing what was there, and drops what nobody has read for a month: the cache grows no larger than a
+// month's work. It does not wait for the disk: a database that crashes forgets the last moment of what can be found out again, and
+// nothing of the record.
 func (db *DB) Save(ctx context.Context, key string, data []byte) error {
 	if data == nil {
 		data = []byte{} // nil would be null

@@ -13,17 +13,14 @@ import (
 	"agent/verify"
 )
 
-// SaveCandidate records a candidate with its files, gates and findings, as the
-// next one of its run. The content of a candidate that was rejected is kept as
-// well: what was judged must be there to look at.
+// SaveCandidate records a candidate with its files, gates and findings, as the next one of its run. The content of a rejected candidate
+// is kept as well, so that what was judged can be looked at.
 //
-// Its rows are all or nothing, and fenced: a process whose run was taken over
-// records no more candidates. A run that has ended takes none either, see
-// ErrFinished.
+// Its rows are all or nothing, and fenced: a process whose run was taken over records no more candidates. A run that has ended takes
+// none either; see ErrFinished.
 func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c gate.Candidate) error {
 	act := "record a candidate of run " + id
-	// Lists that nobody joins on stay documents; gates and findings, which
-	// people ask about, are rows.
+	// Lists that nobody joins on remain documents. Gates and findings, which people ask about, are rows.
 	lists := pgx.NamedArgs{}
 	var err error
 	for name, list := range map[string]any{"edits": c.Edits, "skipped": c.Skipped, "holds": c.Holds} {
@@ -55,8 +52,7 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c gate.
 
 // addCandidate inserts the candidate itself and returns its number in the run.
 //
-// The number is counted in the statement itself. The fence holds the row of the
-// run meanwhile, so no two get the same.
+// The statement itself counts the number. The fence holds the row of the run meanwhile, so no two candidates get the same.
 func addCandidate(ctx context.Context, tx pgx.Tx, id string, c gate.Candidate, lists pgx.NamedArgs) (n int32, err error) {
 	args := pgx.NamedArgs{
 		"run": id, "verdict": c.Verdict, "digest": c.Digest, "diff": database.Clean(c.Diff), "thought": database.Clean(c.Thought),
@@ -76,8 +72,7 @@ func addCandidate(ctx context.Context, tx pgx.Tx, id string, c gate.Candidate, l
 	return n, err
 }
 
-// unprovenJSON is a list of what was not judged as a column has it: null where nothing is
-// known, which an empty list is not.
+// unprovenJSON encodes a list of what was not judged for a column: null if nothing is known, which differs from an empty list.
 func unprovenJSON(list []verify.Unproven) (any, error) {
 	if list == nil {
 		return nil, nil
@@ -85,8 +80,7 @@ func unprovenJSON(list []verify.Unproven) (any, error) {
 	return database.CleanJSON(list)
 }
 
-// gateRows are the gates of a candidate and their findings, numbered in the order
-// given.
+// gateRows returns the rows for the gates of a candidate and their findings, numbered in the order given.
 func gateRows(id string, candidate int32, gates []verify.Gate) []rows {
 	steps := rows{table: "gate", columns: []string{
 		"run", "candidate", "n", "name", "verdict", "seconds", "old", "fixed", "detail", "output", "tool", "peak_bytes",
@@ -99,7 +93,7 @@ func gateRows(id string, candidate int32, gates []verify.Gate) []rows {
 			id, candidate, i + 1, database.Clean(g.Name), string(g.Verdict), g.Seconds, g.Old, g.Fixed,
 			database.Clean(g.Detail), database.Clean(g.Output), database.Clean(g.Tool), g.Peak,
 		})
-		// New ones first, then the old ones that the gate lists.
+		// New findings first, then the old ones that the gate lists.
 		for j, f := range slices.Concat(g.Findings, g.OldFindings) {
 			found.values = append(found.values, []any{
 				id, candidate, i + 1, j + 1, database.Clean(f.File), f.Line, f.Column,
@@ -110,8 +104,8 @@ func gateRows(id string, candidate int32, gates []verify.Gate) []rows {
 	return []rows{steps, found}
 }
 
-// names checks that every path of cs can be given back exactly. Text of other
-// kinds is mended instead; a mended path would be another file.
+// names checks that every path of cs can be given back exactly. Other kinds of text are repaired instead; a repaired path would be
+// another file.
 func names(cs workspace.Changeset) error {
 	for _, c := range cs.Changes {
 		for _, path := range []string{c.Path, c.From} {

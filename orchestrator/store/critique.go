@@ -10,15 +10,15 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// SaveCritique records what critics said of a candidate, as the next one of its run. It is fenced as a candidate is,
-// and a run that has ended takes none.
+// SaveCritique records what critics said about a candidate, as the next critique of its run. It is fenced like a candidate, and a run
+// that has ended takes none.
 func (db *DB) SaveCritique(ctx context.Context, id string, token int64, c critic.Critique) error {
 	act := "record a review of run " + id
 	return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
 		if h.Ended {
 			return ErrFinished
 		}
-		// The fence holds the row of the run meanwhile, so that no two get the same number.
+		// The fence holds the row of the run meanwhile, so no two critiques get the same number.
 		var n int32
 		if err := tx.QueryRow(ctx, `select coalesce(max(n), 0) + 1 from critique where run = @run`, pgx.NamedArgs{"run": id}).Scan(&n); err != nil {
 			return err
@@ -27,15 +27,15 @@ func (db *DB) SaveCritique(ctx context.Context, id string, token int64, c critic
 	})
 }
 
-// AddCritique records what critics said of something that is no candidate of a run, such as a plan, under a name of its
-// own and a number from 1. One that is there already under both stays as it is.
+// AddCritique records what critics said about something other than a candidate of a run, such as a plan, under a name of its own and a
+// number from 1. A critique that is already there under both stays as it is.
 func (db *DB) AddCritique(ctx context.Context, of string, n int32, c critic.Critique) error {
 	return db.db.Transact(ctx, "record a review of "+of, func(ctx context.Context, tx pgx.Tx) error {
 		return addCritique(ctx, tx, database.Clean(of), n, c)
 	})
 }
 
-// addCritique inserts a critique with its rows, unless one of that number is there.
+// addCritique inserts a critique with its rows, unless one with that number is there.
 func addCritique(ctx context.Context, tx pgx.Tx, of string, n int32, c critic.Critique) error {
 	tag, err := tx.Exec(ctx, `
 		insert into critique (run, n, subject, agree, outcome) values (@run, @n, @subject, @agree, @outcome) on conflict do nothing`,

@@ -13,15 +13,13 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// AppendEntries implements [run.LogStore]: it adds entries to the logs of their
-// runs, in one statement that commits by itself. The time of each is that of the
-// database less how long ago it was, and never before the one above it: processes
-// and hosts whose clocks differ agree. No lock is taken that a write of the run
-// would wait for, and no token is asked for, since what a process did is true
-// whoever has the run by then.
+// AppendEntries implements [run.LogStore]: it adds entries to the logs of their runs, in one statement that commits by itself. The time
+// of each entry is the database's time minus the entry's age, and never before the previous entry, so that processes and hosts with
+// different clocks agree. It takes no lock that a write of the run would wait for, and asks for no token, since what a process did is
+// true whoever has the run by then.
 //
-// What ails one entry is not for the runs of the others to suffer: one whose run was removed is left out, and a
-// detail that is no JSON is replaced by why it is none. Of what is left, all are kept or none.
+// Trouble with one entry must not affect the runs of the others: an entry whose run was removed is left out, and a detail that is not
+// JSON is replaced by the reason. Of the rest, all are kept or none.
 func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 	var runs, kinds, actors, subjects, details []string
 	for _, e := range entries {
@@ -35,10 +33,10 @@ func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 		runs, kinds, details = append(runs, e.Run), append(kinds, string(e.Kind)), append(details, string(detail))
 		actors, subjects = append(actors, database.Clean(e.Actor)), append(subjects, database.Clean(e.Subject))
 	}
-	// Made once, before the first attempt: by it a later one finds what an earlier one wrote whose answer was lost.
+	// Made once, before the first attempt: it lets a later attempt find what an earlier one wrote whose answer was lost.
 	op := database.NewOp()
 	return db.db.Do(ctx, "record the log", func(ctx context.Context) error {
-		ages := make([]int64, len(entries)) // by now: this may be a later attempt
+		ages := make([]int64, len(entries)) // computed now, since this may be a later attempt
 		for i, e := range entries {
 			ages[i] = time.Since(e.At).Microseconds()
 		}
@@ -48,9 +46,8 @@ func (db *DB) AppendEntries(ctx context.Context, entries []run.Entry) error {
 	})
 }
 
-// appendRows adds the rows of entries whose runs are there.
-// A run that is removed while the statement waits for its row is gone at the next attempt, which then leaves its entries
-// out; no more are made than there may be runs in one batch.
+// appendRows adds the rows of entries whose runs exist. A run that is removed while the statement waits for its row is gone at the next
+// attempt, which then leaves its entries out. There are no more attempts than there can be runs in one batch.
 func (db *DB) appendRows(ctx context.Context, rows pgx.NamedArgs) (err error) {
 	for range rows["runs"].([]string) {
 		_, err = db.db.Pool.Exec(ctx, `

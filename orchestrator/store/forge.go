@@ -12,10 +12,10 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// A Repository is one on a forge.
+// A Repository is a repository on a forge.
 type Repository struct{ Host, Slug string }
 
-// args are the repository's own, and more.
+// args returns the arguments that name the repository, and more.
 func (r Repository) args(more pgx.NamedArgs) pgx.NamedArgs {
 	args := pgx.NamedArgs{"host": r.Host, "repository": database.Clean(r.Slug)}
 	for name, v := range more {
@@ -35,11 +35,11 @@ func (e *LeaseError) Error() string {
 	return fmt.Sprintf("process %s works on the repository, as of %s", e.Owner, e.Beat.UTC().Format(time.DateTime))
 }
 
-// TakeLease has owner work on a repository, and returns the token with which it says so again. What another one holds
-// is a *LeaseError, unless dead says of that owner and of its last beat that it is gone.
+// TakeLease gives owner the lease of a repository, and returns the token for renewing it. A lease that another owner holds gives a
+// *LeaseError, unless dead says, from that owner and its last beat, that it is gone.
 func (db *DB) TakeLease(ctx context.Context, r Repository, owner string, dead func(owner string, beat time.Time) bool) (token int64, err error) {
 	err = db.db.Transact(ctx, "take the lease of "+r.Slug, func(ctx context.Context, tx pgx.Tx) error {
-		// The row is there and locked from here on, whoever made it.
+		// From here on the row exists and is locked, whoever made it.
 		if _, err := tx.Exec(ctx, `insert into forge_lease (host, repository, owner) values (@host, @repository, '') on conflict do nothing`, r.args(nil)); err != nil {
 			return err
 		}
@@ -57,13 +57,12 @@ func (db *DB) TakeLease(ctx context.Context, r Repository, owner string, dead fu
 	return token, err
 }
 
-// BeatLease says that the holder of a token still works. The error is run.ErrFenced where another process took the
-// lease over.
+// BeatLease renews the lease of the holder of a token. The error is run.ErrFenced if another process took the lease over.
 func (db *DB) BeatLease(ctx context.Context, r Repository, token int64) error {
 	return db.lease(ctx, r, token, "renew", `beat = clock_timestamp()`)
 }
 
-// EndLease gives a lease back. One that is another's by now is left alone.
+// EndLease gives a lease back. It leaves alone a lease that belongs to another process by now.
 func (db *DB) EndLease(ctx context.Context, r Repository, token int64) error {
 	err := db.lease(ctx, r, token, "end", `owner = ''`)
 	if errors.Is(err, run.ErrFenced) {
@@ -88,16 +87,16 @@ type CIRound struct {
 	ID            int64 // 0 for a new one
 	HeadCommit    string
 	Failed, Flaky []string
-	// Reproduced is what the gates say of the failure, "" where they do not show it.
+	// Reproduced is what the gates say about the failure, "" if they do not show it.
 	Reproduced string
 	Run        string
-	// FixCommit is made, and on the branch once Pushed.
+	// FixCommit has been made; it is on the branch once Pushed is set.
 	FixCommit string
 	Pushed    bool
 	Why       string
 }
 
-// SaveCIRound records a round, anew or for its ID, which it returns.
+// SaveCIRound records a new round, or updates the one with its ID, and returns the ID.
 func (db *DB) SaveCIRound(ctx context.Context, r Repository, number int, c CIRound) (int64, error) {
 	op := database.NewOp()
 	err := db.db.Do(ctx, fmt.Sprintf("record a build of pull request %d", number), func(ctx context.Context) error {
@@ -117,7 +116,7 @@ func (db *DB) SaveCIRound(ctx context.Context, r Repository, number int, c CIRou
 	return c.ID, err
 }
 
-// CIRounds lists the rounds of a pull request, the oldest first.
+// CIRounds lists the rounds of a pull request, oldest first.
 func (db *DB) CIRounds(ctx context.Context, r Repository, number int) (list []CIRound, err error) {
 	err = db.db.Do(ctx, fmt.Sprintf("read the builds of pull request %d", number), func(ctx context.Context) error {
 		rows, err := db.db.Pool.Query(ctx, `
@@ -144,18 +143,18 @@ type ReviewComment struct {
 	Answer          string
 }
 
-// A CommentState says how far a comment came.
+// A CommentState says how far the work on a comment has got.
 type CommentState string
 
 // The states of a comment, in their order.
 const (
 	CommentOpen      CommentState = "open"
-	CommentCommitted CommentState = "committed" // FixCommit is made
+	CommentCommitted CommentState = "committed" // FixCommit has been made
 	CommentPushed    CommentState = "pushed"    // and on the branch
 	CommentAnswered  CommentState = "answered"
 )
 
-// SaveReviewComment records how far a comment came.
+// SaveReviewComment records how far the work on a comment has got.
 func (db *DB) SaveReviewComment(ctx context.Context, r Repository, number int, c ReviewComment) error {
 	return db.db.Do(ctx, fmt.Sprintf("record a comment on pull request %d", number), func(ctx context.Context) error {
 		_, err := db.db.Pool.Exec(ctx, `
@@ -170,7 +169,7 @@ func (db *DB) SaveReviewComment(ctx context.Context, r Repository, number int, c
 	})
 }
 
-// ReviewComments lists the comments of a pull request that were taken up, the oldest first.
+// ReviewComments lists the comments of a pull request that were taken up, oldest first.
 func (db *DB) ReviewComments(ctx context.Context, r Repository, number int) (list []ReviewComment, err error) {
 	err = db.db.Do(ctx, fmt.Sprintf("read the comments on pull request %d", number), func(ctx context.Context) error {
 		rows, err := db.db.Pool.Query(ctx, `

@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// An Integration is the way of one change from a repository to its pull request.
+// An Integration is the progress of one change from a repository to its pull request.
 type Integration struct {
 	ID         string
 	Repository Repository
@@ -21,17 +21,17 @@ type Integration struct {
 	Workspace  string // the agent's own
 	Base       string
 	BaseCommit string
-	Runs       string // that made the change, in the order of their commits, with spaces between
+	Runs       string // the runs that made the change, in the order of their commits, separated by spaces
 	Head       string
 	Number     int // 0 before the pull request is open
 	URL        string
 	Why        string // why it stopped
 }
 
-// An IntegrationState is what an integration does, or how it ended.
+// An IntegrationState is what an integration is doing, or how it ended.
 type IntegrationState string
 
-// The states, in their order; the last three are ends.
+// The states, in order; the last three are final.
 const (
 	Cloning    IntegrationState = "cloning"
 	Building   IntegrationState = "building"
@@ -44,14 +44,14 @@ const (
 	GivenUp    IntegrationState = "given_up"
 )
 
-// Ended reports whether nothing follows a state.
+// Ended reports whether s is final.
 func (s IntegrationState) Ended() bool { return s == Integrated || s == Broken || s == GivenUp }
 
 // ErrIntegrating means that another integration of the repository has not ended.
 var ErrIntegrating = errors.New("the repository has one that has not ended")
 
-// SaveIntegration records an integration, anew or for its ID. The error is ErrIntegrating where the repository has
-// another one.
+// SaveIntegration records a new integration, or updates the one with its ID. The error is ErrIntegrating if the repository has another
+// one.
 func (db *DB) SaveIntegration(ctx context.Context, n Integration) error {
 	return db.db.Do(ctx, "record the integration "+n.ID, func(ctx context.Context) error {
 		_, err := db.db.Pool.Exec(ctx, `
@@ -71,13 +71,12 @@ func (db *DB) SaveIntegration(ctx context.Context, n Integration) error {
 	})
 }
 
-// OpenIntegration returns the integration of a repository that has not ended; the error is database.ErrNotFound where
-// there is none.
+// OpenIntegration returns the integration of a repository that has not ended; the error is database.ErrNotFound if there is none.
 func (db *DB) OpenIntegration(ctx context.Context, r Repository) (Integration, error) {
 	return db.integration(ctx, r, `ended is null`, nil)
 }
 
-// integration reads the one that a condition is true of.
+// integration reads the integration that satisfies a condition.
 func (db *DB) integration(ctx context.Context, r Repository, which string, args pgx.NamedArgs) (n Integration, err error) {
 	err = db.db.Do(ctx, "look for an integration of "+r.Slug, func(ctx context.Context) error {
 		n = Integration{Repository: r}
@@ -89,8 +88,8 @@ func (db *DB) integration(ctx context.Context, r Repository, which string, args 
 	return n, err
 }
 
-// IssueIntegration returns the last integration for an issue that was begun since a time; the error is database.ErrNotFound
-// where there is none.
+// IssueIntegration returns the last integration for an issue that began at or after since; the error is database.ErrNotFound if there
+// is none.
 func (db *DB) IssueIntegration(ctx context.Context, r Repository, issue int, since time.Time) (Integration, error) {
 	return db.integration(ctx, r, `issue = @issue and begun >= @since order by begun desc limit 1`, pgx.NamedArgs{"issue": issue, "since": since})
 }

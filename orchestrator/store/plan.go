@@ -9,12 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SavePlan records what a run sets out to do: plan is JSON and is kept word for
-// word; the directive that it names, if any, is recorded beside it. A run that
-// has ended takes none.
+// SavePlan records what a run sets out to do. plan is JSON and is kept word for word; the directive that it names, if any, is recorded
+// beside it. A run that has ended takes none.
 func (db *DB) SavePlan(ctx context.Context, id string, token int64, plan []byte) error {
-	// Read here and not in SQL, where a text with an escaped NUL in the plan
-	// would be an error. What is no plan names no directive.
+	// Read here and not in SQL, where an escaped NUL in a text of the plan would be an error. What is not a plan names no directive.
 	var of struct{ Directive string }
 	_ = json.Unmarshal(plan, &of)
 	return db.fenced(ctx, "record the plan of run "+id, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {

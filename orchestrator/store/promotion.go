@@ -18,29 +18,25 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A file is one row of candidate_file or promotion_file: a change whose
-// content has been replaced by its digest.
+// A file is one row of candidate_file or promotion_file: a change whose content is replaced by its digest.
 type file struct {
 	Path string
 	Op   workspace.Op
 	From *string // nil unless it is a rename
 	Mode int32   // permission bits
-	// OldMode is the bits before, 0 where the change leaves them alone.
+	// OldMode holds the bits before, 0 if the change leaves them alone.
 	OldMode int32
-	// The digests are lower-case hex SHA-256, nil where there is no content:
-	// before a creation, after a deletion.
+	// The digests are lower-case hex SHA-256, nil if there is no content: before a creation, after a deletion.
 	Before *string
 	After  *string
 }
 
-// blobsAtOnce is how many bytes of contents go in one statement; a larger one goes
-// alone.
+// blobsAtOnce is how many bytes of content go into one statement; larger content goes alone.
 const blobsAtOnce = 256 << 10
 
-// SavePromotion records or updates the promotion of the run, with the content
-// of its files: what undo needs is in the record before the first file of the
-// workspace is touched. A promotion without a changeset, of a process that
-// settles what another began, changes the status alone.
+// SavePromotion records or updates the promotion of the run, with the content of its files: what undo needs is in the record before the
+// first file of the workspace is touched. A promotion without a changeset, from a process that settles another's work, changes only the
+// status.
 func (db *DB) SavePromotion(ctx context.Context, id string, token int64, p run.Promotion) error {
 	act := "record the promotion of run " + id
 	return db.withFiles(ctx, act, p.Changeset, nil, func(files []file) error {
@@ -48,7 +44,7 @@ func (db *DB) SavePromotion(ctx context.Context, id string, token int64, p run.P
 	})
 }
 
-// savePromotion is SavePromotion once the content of the files is kept.
+// savePromotion is SavePromotion after the content of the files is stored.
 func (db *DB) savePromotion(ctx context.Context, act, id string, token int64, p run.Promotion, files []file) error {
 	return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
 		if h.Ended {
@@ -71,9 +67,8 @@ func (db *DB) savePromotion(ctx context.Context, act, id string, token int64, p 
 	})
 }
 
-// withFiles stores the content of a changeset, and others, and has record refer to it. A
-// Prune may remove content that was there and that nobody referred to, between
-// the two: the database refuses record then, and the content is stored again.
+// withFiles stores the content of a changeset, and others, and has record refer to it. Between the two, a Prune may remove content that
+// was there already and that nobody referred to. The database then refuses record, and the content is stored again.
 func (db *DB) withFiles(ctx context.Context, act string, cs workspace.Changeset, others [][]byte, record func([]file) error) error {
 	for {
 		files, err := db.saveFiles(ctx, act, cs, others)
@@ -86,16 +81,15 @@ func (db *DB) withFiles(ctx context.Context, act string, cs workspace.Changeset,
 	}
 }
 
-// dangling reports whether err is that of a reference to content that is gone,
-// or of the removal of content that somebody refers to.
+// dangling reports whether err comes from a reference to content that is gone, or from the removal of content that is still referred
+// to.
 func dangling(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "23503" && strings.Contains(pg.ConstraintName, "sha256")
 }
 
-// saveFiles stores the content of a changeset, and others, and returns its files as rows.
-// Content is kept by its digest: what is there already is not sent again, and
-// storing it needs no fence, for nothing refers to it yet.
+// saveFiles stores the content of a changeset, and others, and returns its files as rows. Content is kept by its digest: what is there
+// already is not sent again. Storing it needs no fence, since nothing refers to it yet.
 func (db *DB) saveFiles(ctx context.Context, act string, cs workspace.Changeset, others [][]byte) ([]file, error) {
 	if err := names(cs); err != nil {
 		return nil, err
@@ -130,10 +124,9 @@ func (db *DB) saveFiles(ctx context.Context, act string, cs workspace.Changeset,
 	return files, db.saveBlobs(ctx, act, contents)
 }
 
-// saveBlobs stores contents that are not there yet, few bytes in one statement so
-// that a slow line meets no deadline meant for all of them together. They go in the
-// order of their digests: two writers of the same files wait for each other
-// instead of blocking one another.
+// saveBlobs stores contents that are not there yet, with few bytes in one statement, so that a slow line does not miss a deadline meant
+// for all of them together. They go in the order of their digests: two writers of the same files wait for each other instead of
+// deadlocking.
 func (db *DB) saveBlobs(ctx context.Context, act string, contents map[string][]byte) error {
 	if len(contents) == 0 {
 		return nil
@@ -173,8 +166,8 @@ func (db *DB) insertBlobs(ctx context.Context, act string, contents map[string][
 	})
 }
 
-// fileRows are the rows of a table of files: candidate_file or promotion_file, which
-// differ in the columns that name the owner, given by key, and in nothing else.
+// fileRows returns the rows of candidate_file or promotion_file. The two tables differ only in the columns that name the owner, given
+// by key.
 func fileRows(table string, key []string, owner []any, files []file) rows {
 	r := rows{table: table, columns: append(slices.Clone(key), "path", "op", "from_path", "mode", "old_mode", "before_sha256", "after_sha256")}
 	for _, f := range files {

@@ -20,11 +20,10 @@ type Pull struct {
 	Runs             []PullRun // in the order of the commits
 }
 
-// A PullRun is a commit of a pull request that is a run.
+// A PullRun is a commit of a pull request that comes from a run.
 type PullRun struct{ Run, Commit string }
 
-// SavePull records a pull request, once: a later call for the same one writes what it is by
-// then. Runs of another record are left out.
+// SavePull records a pull request once: a later call for the same one updates it. Runs of another record are left out.
 func (db *DB) SavePull(ctx context.Context, p Pull) error {
 	return db.db.Do(ctx, "record the pull request "+p.URL, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, db.db.Pool, func(tx pgx.Tx) error {

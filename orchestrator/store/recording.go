@@ -10,9 +10,8 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// Absent implements [run.Recorder].
-// It asks before contents are sent, which are many and mostly there. The answer may be out of date at once, either way:
-// SaveContents minds no duplicates, and SaveRecording looks for what a Prune took.
+// Absent implements [run.Recorder]. It is asked before contents are sent, which are many and mostly there. The answer may be outdated
+// at once, either way: SaveContents tolerates duplicates, and SaveRecording looks for what a Prune removed.
 func (db *DB) Absent(ctx context.Context, digests []string) (absent []string, err error) {
 	err = db.db.Do(ctx, "look for contents", func(ctx context.Context) error {
 		rows, err := db.db.Pool.Query(ctx, `
@@ -27,34 +26,32 @@ func (db *DB) Absent(ctx context.Context, digests []string) (absent []string, er
 	return absent, err
 }
 
-// SaveContents implements [run.Recorder]: contents go in one statement, in the order of
-// their digests, for which see saveBlobs.
-// Each is to be that of its digest: the caller computes it, and Evidence's readers compare. What is kept of a run that
-// then records nothing is the next Prune's.
+// SaveContents implements [run.Recorder]: it writes contents in one statement, in the order of their digests; see saveBlobs. Each
+// content must match its digest: the caller computes it, and Evidence's readers compare. If the run then records nothing, the next
+// Prune removes what was kept.
 func (db *DB) SaveContents(ctx context.Context, contents map[string][]byte) error {
 	return db.insertBlobs(ctx, "keep contents", contents)
 }
 
-// digestsAtOnce is how many digests are asked for in one go.
+// digestsAtOnce is how many digests are looked up at once.
 const digestsAtOnce = 10_000
 
-// SaveRecording implements [run.Recorder]. The last one of a run counts. Where a Prune
-// has removed content meanwhile, which nothing referred to until now, the run cannot be
-// replayed, and the record says so.
+// SaveRecording implements [run.Recorder]. The last recording of a run counts. If a Prune has meanwhile removed content that nothing
+// referred to until now, the run cannot be replayed, and the record says so.
 //
-// token is that of the process which has the run: one that lost it writes nothing.
+// token is that of the process that has the run: a process that lost the run writes nothing.
 func (db *DB) SaveRecording(ctx context.Context, id string, token int64, r run.Recording) error {
-	// Patterns in them come from users, and may hold what PostgreSQL's text cannot.
+	// Patterns in the settings come from users, and may contain what PostgreSQL's text cannot.
 	settings, err := database.CleanJSON(r.Settings)
 	if err != nil {
 		return err
 	}
 	return db.fenced(ctx, "record what run "+id+" saw", id, token, func(ctx context.Context, tx pgx.Tx, _ held) error {
-		// What a Prune locks: either it knows of this one, or this one of it.
+		// A Prune locks this table too: either it knows of this recording, or this recording knows of it.
 		if _, err := tx.Exec(ctx, `lock table recording in row exclusive mode`); err != nil {
 			return err
 		}
-		// Only now, under the lock: what is whole here is referred to by the insert, before a Prune can look.
+		// Checked only now, under the lock: if everything is there, the insert refers to it before a Prune can look.
 		inventory, lacking := r.Inventory, r.Lacking
 		if inventory != "" {
 			for some := range slices.Chunk(append([]string{inventory}, r.Contents...), digestsAtOnce) {

@@ -18,7 +18,7 @@ import (
 	"agent/verify"
 )
 
-// The contracts that a DB fulfils.
+// The interfaces that a DB implements.
 var (
 	_ run.Store           = (*DB)(nil)
 	_ run.Recovering      = (*DB)(nil)
@@ -34,9 +34,8 @@ var (
 	_ verify.Cache        = (*DB)(nil)
 )
 
-// A DB is the record in one schema of a Postgres database, the first that its
-// search_path names. It is safe for concurrent use, and several processes may
-// have the same schema open. Close it when done.
+// A DB is the record in one schema of a Postgres database, the first that its search_path names. It is safe for concurrent use, and
+// several processes may have the same schema open. Close it when done.
 type DB struct {
 	calls.Journal
 	knowledge.Base
@@ -45,11 +44,9 @@ type DB struct {
 	db *database.DB
 }
 
-// Open connects to the database that url names and brings its schema to the
-// version that this program knows. url is a URL or a keyword string, as libpq
-// takes them; a search_path in it chooses the schema. A database that does not
-// answer, refuses the user or has no schema gives a *database.UnavailableError; a
-// schema that is newer than this program a *migrations.NewerError.
+// Open connects to the database that url names and brings its schema to the version that this program knows. url is a URL or a keyword
+// string, as libpq takes them; a search_path in it chooses the schema. The error is a *database.UnavailableError if the database does
+// not answer, refuses the user or has no schema, and a *migrations.NewerError if the schema is newer than this program.
 func Open(ctx context.Context, url string, waiting ...func(database.Notice)) (*DB, error) {
 	db, err := database.Open(ctx, url, waiting...)
 	if err != nil {
@@ -64,7 +61,7 @@ func (db *DB) Close() { db.db.Close() }
 // Plans returns the plans of goals.
 func (db *DB) Plans() plans.Book { return plans.New(db.db) }
 
-// Chats returns the conversations of people with models in this record, good for as long as db is open.
+// Chats returns the conversations of people with models in this record. It is valid while db is open.
 func (db *DB) Chats() chats.Book { return chats.New(db.db) }
 
 // Jobs returns what people ask for on a forge.
@@ -74,8 +71,7 @@ func (db *DB) Jobs() bots.Queue { return bots.New(db.db) }
 // password.
 func (db *DB) Address() string { return db.db.Address() }
 
-// Secret returns the password that the connections are made with, "" for none, so
-// that it can be kept out of what is recorded and shown.
+// Secret returns the password of the connections, "" for none, so that it can be kept out of what is recorded and shown.
 func (db *DB) Secret() string { return db.db.Secret() }
 
 // Version returns the version of the schema; after Open it is the newest that

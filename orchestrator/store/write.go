@@ -13,25 +13,23 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// ErrFinished means that the run has ended and takes no more writes. The
-// holder of the token gets it; anybody else is told run.ErrFenced first.
+// ErrFinished means that the run has ended and takes no more writes. Only the holder of the token gets it; anybody else gets
+// run.ErrFenced first.
 var ErrFinished = errors.New("the run has ended")
 
-// ErrExists means that a run of that identifier was recorded before.
+// ErrExists means that a run with that ID was recorded before.
 var ErrExists = errors.New("the run is recorded already")
 
-// A held run is one whose row the transaction has locked: until its end no
-// other process changes the state, the token or anything that hangs on the
-// run.
+// A held run is one whose row the transaction has locked: until the transaction ends, no other process changes the run's state, its
+// token or anything that belongs to it.
 type held struct {
 	State run.State
 	Token int64
 	Ended bool
-	Op    [16]byte // the operation that wrote last
+	Op    [16]byte // the last operation that wrote
 }
 
-// Create records a new run in state queued with token 1; the token and state
-// of r do not count. ErrExists means that its identifier was taken.
+// Create records a new run in state queued with token 1; it ignores the token and state of r. ErrExists means that its ID is taken.
 func (db *DB) Create(ctx context.Context, r run.Record) error {
 	op := database.NewOp()
 	return db.db.Transact(ctx, "record run "+r.ID, func(ctx context.Context, tx pgx.Tx) error {
@@ -53,8 +51,7 @@ func (db *DB) Create(ctx context.Context, r run.Record) error {
 	})
 }
 
-// again tells a retry of the operation that made the run, which is done then,
-// from somebody else's run of that name.
+// again distinguishes a retry of the operation that created the run, which is then done, from somebody else's run with that ID.
 func again(ctx context.Context, tx pgx.Tx, id string, op [16]byte) error {
 	h, err := hold(ctx, tx, id)
 	if err == nil && h.Op != op {
@@ -63,10 +60,8 @@ func again(ctx context.Context, tx pgx.Tx, id string, op [16]byte) error {
 	return err
 }
 
-// Advance records that the run has entered state to; note says why, for
-// people. snapshot is the manifest digest, "" to leave the one that is known.
-// Which state may follow which is the caller's table; here only an end is
-// final. It also renews the heartbeat.
+// Advance records that the run has entered state to; note says why, for people. snapshot is the manifest digest; "" keeps the known
+// one. The caller's table says which state may follow which; here, only an end is final. Advance also renews the heartbeat.
 func (db *DB) Advance(ctx context.Context, id string, token int64, to run.State, note, snapshot string) error {
 	return db.fenced(ctx, fmt.Sprintf("record state %s of run %s", to, id), id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
 		if h.Ended {
@@ -83,11 +78,9 @@ func (db *DB) Advance(ctx context.Context, id string, token int64, to run.State,
 	})
 }
 
-// Finish records the end of the run. A run ends once: a second ending gives
-// ErrFinished. The end counts as a transition too, unless Advance has recorded
-// that state already, as it does for a promotion. What was not judged is that of
-// the last candidate that passed where the ending does not say, as that of a dead
-// process does not.
+// Finish records the end of the run. A run ends once: a second ending gives ErrFinished. The end counts as a transition too, unless
+// Advance has already recorded that state, as it does for a promotion. If the ending does not say what was not judged, as for a dead
+// process, that is taken from the last candidate that passed, or from the last one if none did.
 func (db *DB) Finish(ctx context.Context, id string, token int64, end run.Ending) error {
 	problem := run.Problem{}
 	if end.Error != nil {
@@ -114,20 +107,18 @@ func (db *DB) Finish(ctx context.Context, id string, token int64, end run.Ending
 				"kind": database.Clean(string(problem.Kind)), "message": database.Clean(problem.Message), "next": database.Clean(problem.Next), "unproven": unproven,
 			})
 		if err != nil || h.State == end.State {
-			return err // entered before, and recorded then
+			return err // entered and recorded before
 		}
 		return addState(ctx, tx, id, token, end.State, problem.Message)
 	})
 }
 
-// Beat renews the heartbeat by the clock of the database, so that processes on
-// hosts whose clocks differ agree. One that comes after the end changes
-// nothing and is no error.
+// Beat renews the heartbeat by the clock of the database, so that processes on hosts with different clocks agree. After the end it
+// changes nothing, which is not an error.
 func (db *DB) Beat(ctx context.Context, id string, token int64) error {
 	return db.db.Do(ctx, "renew the heartbeat of run "+id, func(ctx context.Context) error {
 		var mine bool
-		// One statement: the answer tells an absent run from one that was
-		// taken over.
+		// One statement: the answer distinguishes an absent run from one that was taken over.
 		err := db.db.Pool.QueryRow(ctx, `
 			with renewed as (
 				update run set beat = clock_timestamp() where id = @id and token = @token and ended is null
@@ -141,10 +132,9 @@ func (db *DB) Beat(ctx context.Context, id string, token int64) error {
 	})
 }
 
-// Claim takes a run over from the process that held token. Of several that
-// try, one gets the new token; the others, and whoever comes for a run that
-// has ended, get run.ErrFenced. The takeover is noted among the states of the
-// run, with the same state again: evidence of who did what.
+// Claim takes a run over from the process that held token. If several try, one gets the new token; the others, and any that claim a run
+// that has ended, get run.ErrFenced. The takeover is noted among the states of the run, repeating the same state: evidence of who did
+// what.
 func (db *DB) Claim(ctx context.Context, id string, token int64, owner string) (int64, error) {
 	op, claimed := database.NewOp(), token+1
 	err := db.db.Transact(ctx, "take over run "+id, func(ctx context.Context, tx pgx.Tx) error {
@@ -174,11 +164,9 @@ func (db *DB) Claim(ctx context.Context, id string, token int64, owner string) (
 	return claimed, nil
 }
 
-// fenced runs one write of a run in a transaction that holds its row, for
-// whoever has the token. The write is done once however often it is retried:
-// an attempt that was committed has left its identifier in the row. The one
-// identifier is enough, for a run is written by one process, one write after
-// the other; whoever comes in between has raised the token.
+// fenced performs one write of a run in a transaction that holds its row, for the holder of the token. The write is done once however
+// often it is retried: an attempt that was committed has left its identifier in the row. One identifier is enough, since one process
+// writes a run, one write after another; a process that comes in between has raised the token.
 func (db *DB) fenced(ctx context.Context, act, id string, token int64, fn func(context.Context, pgx.Tx, held) error) error {
 	op := database.NewOp()
 	return db.db.Transact(ctx, act, func(ctx context.Context, tx pgx.Tx) error {
@@ -199,8 +187,8 @@ func (db *DB) fenced(ctx context.Context, act, id string, token int64, fn func(c
 	})
 }
 
-// hold locks the row of a run until the end of the transaction, but for those who only
-// refer to it: the events of a run need not wait for its other writes.
+// hold locks the row of a run until the end of the transaction, except against rows that only refer to it: the events of a run need not
+// wait for its other writes.
 func hold(ctx context.Context, tx pgx.Tx, id string) (held, error) {
 	rows, err := tx.Query(ctx, `select state, token, ended is not null as ended, last_op as op from run where id = @id for no key update`,
 		pgx.NamedArgs{"id": id})
@@ -211,8 +199,7 @@ func hold(ctx context.Context, tx pgx.Tx, id string) (held, error) {
 	return h, database.Missing(err)
 }
 
-// addState appends to the states of a run. Its row is locked, so no number is
-// given twice.
+// addState appends to the states of a run. Its row is locked, so no number is given twice.
 func addState(ctx context.Context, tx pgx.Tx, id string, token int64, state run.State, note string) error {
 	_, err := tx.Exec(ctx, `
 		insert into run_state (run, n, state, note, token)
@@ -221,19 +208,18 @@ func addState(ctx context.Context, tx pgx.Tx, id string, token int64, state run.
 	return err
 }
 
-// rows are what is inserted into one table.
+// rows holds what is inserted into one table.
 type rows struct {
 	table   string
 	columns []string
 	values  [][]any
 }
 
-// fewRows is up to how many rows are inserted one by one and sent together: a copy
-// asks and answers three times, which a quick gate need not wait for.
+// fewRows is the number of rows up to which they are inserted one by one and sent together: a copy needs three round trips, which a
+// quick gate need not wait for.
 const fewRows = 64
 
-// add inserts the rows of all tables, in the order given. A linter may have
-// thousands of findings: those are copied.
+// add inserts the rows of all tables, in the order given. Many rows, such as thousands of findings of a linter, are copied.
 func add(ctx context.Context, tx pgx.Tx, all ...rows) error {
 	var batch pgx.Batch
 	send := func() error {
@@ -242,7 +228,7 @@ func add(ctx context.Context, tx pgx.Tx, all ...rows) error {
 	}
 	for _, r := range all {
 		if len(r.values) > fewRows {
-			err := send() // what is copied may refer to it
+			err := send() // what is copied may refer to them
 			if err == nil {
 				_, err = tx.CopyFrom(ctx, pgx.Identifier{r.table}, r.columns, pgx.CopyFromRows(r.values))
 			}

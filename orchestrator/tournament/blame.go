@@ -10,8 +10,8 @@ import (
 	"agent/verify"
 )
 
-// notInstalled says to a model what a missing package means for its change. uninstalled is what of the workspace's
-// dependencies could not be installed, "" for nothing.
+// notInstalled tells a model what a missing package means for its change. uninstalled says which of the workspace's dependencies could
+// not be installed, "" for none.
 func notInstalled(name, uninstalled string) string {
 	if uninstalled != "" {
 		return fmt.Sprintf("The package %s is not installed where the change is run, since what the workspace depends on could not be: no change of the code installs it.\n", name)
@@ -19,15 +19,12 @@ func notInstalled(name, uninstalled string) string {
 	return fmt.Sprintf("The package %s is not installed where the change is run, and may not be installed: do without it, with what is there.\n", name)
 }
 
-// culprit returns the file to mend: the one that a finding names, or that a
-// traceback leads to, or the task's own target. downstream says that the change
-// did not touch it.
+// culprit returns the file to fix: the one that a finding names, or that a traceback leads to, or the task's own target. downstream
+// says that the change did not touch it.
 //
-// What a check reads has its place in the finding. What was run has a way that
-// led there: of its frames that one counts which is innermost among the files
-// that the change touched, since everything else worked without it; else the
-// innermost in the workspace. A test that fails is itself the place of its
-// finding, and seldom at fault.
+// A check that reads files gives the place in its finding. A gate that runs code gives the path that led there: the frame that counts
+// is the innermost among the files that the change touched, since everything else worked without the change; failing that, the
+// innermost in the workspace. A failing test is itself the place of its finding, and seldom at fault.
 func (c *tournament) culprit(k *entrant, now *workspace.Manifest, touched map[string]bool) (file string, downstream bool) {
 	g := k.cand.Failed()
 	has := func(p string) bool {
@@ -68,8 +65,8 @@ const (
 	maxBrokenSize = 16 << 10 // bytes of each
 )
 
-// broken lists the files that the findings of a gate name, at most a few small
-// ones: a test that fails says best what it wants.
+// broken lists the files that the findings of a gate name, at most a few small ones: a failing test is the best description of what it
+// wants.
 func broken(g verify.Gate, now *workspace.Manifest) []string {
 	var files []string
 	for _, f := range g.Findings {

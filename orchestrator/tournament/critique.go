@@ -14,17 +14,17 @@ import (
 	"agent/verify"
 )
 
-// Bounds of the files that a critic is shown beside the diff.
+// Bounds of the files that a critic is shown besides the diff.
 const (
 	maxReviewed     = 8
 	maxReviewedSize = 24 << 10 // bytes of each
 )
 
-// review has critics read the best candidate before anybody decides on it, and asks its author once in the run about what
-// they find serious. again says that another candidate may be the best now.
+// review has critics read the best candidate before anybody decides on it, and asks its author, once in the run, about their serious
+// findings. again says that another candidate may now be the best.
 //
-// Nothing of this decides. The candidate that passed stays the one to be promoted where a critic gives no answer, where
-// the author sees nothing to change, and where what it makes of the findings does not pass.
+// None of this decides. The candidate that passed remains the one to promote if a critic gives no answer, if the author sees nothing to
+// change, or if the author's answer to the findings does not pass.
 func (c *tournament) review(ctx context.Context, k *entrant) (again bool, end *run.Ending) {
 	if len(c.crew.Critics.Members) == 0 || k.critique != nil {
 		return false, nil
@@ -52,7 +52,7 @@ func (c *tournament) review(ctx context.Context, k *entrant) (again bool, end *r
 	return true, c.answerCritics(ctx, k, serious)
 }
 
-// subject is a candidate as critics are shown it.
+// subject returns a candidate in the form that critics are shown.
 func (c *tournament) subject(k *entrant) critic.Subject {
 	now := c.stage.Base.With(k.changes)
 	b := c.plan.Task.Brief
@@ -83,7 +83,7 @@ func (c *tournament) subject(k *entrant) critic.Subject {
 	return critic.Subject{Digest: k.cand.Digest, Purpose: agent.Critique, Task: t, Known: known}
 }
 
-// judged says what is on record of a candidate's judgement, one gate a line, and what no gate judged.
+// judged returns what is on record about a candidate's judgement, one gate a line, and what no gate judged.
 func judged(cand gate.Candidate) string {
 	var b strings.Builder
 	for _, g := range cand.Gates {
@@ -98,8 +98,8 @@ func judged(cand gate.Candidate) string {
 	return b.String()
 }
 
-// answerCritics asks the author of a candidate about findings and has the answer judged. Whatever comes of it, the entrant has
-// a candidate that passed afterwards.
+// answerCritics asks the author of a candidate about findings and has the answer judged. Whatever comes of it, the entrant has a
+// candidate that passed afterwards.
 func (c *tournament) answerCritics(ctx context.Context, k *entrant, serious []critic.Finding) *run.Ending {
 	was := *k
 	keep := func(why string) {
@@ -128,7 +128,7 @@ func (c *tournament) answerCritics(ctx context.Context, k *entrant, serious []cr
 		keep("the author sees nothing to change")
 		return nil
 	}
-	k.critique = nil // it was of another candidate
+	k.critique = nil // it was about another candidate
 	switch end := c.judge(ctx, []*entrant{k}); {
 	case end != nil && (ctx.Err() != nil || k.cand.Verdict != verify.Infra):
 		return end
@@ -138,8 +138,8 @@ func (c *tournament) answerCritics(ctx context.Context, k *entrant, serious []cr
 	return nil
 }
 
-// reviewedFile is the file to change by what critics found: the first one that they name and the candidate has, else the
-// target of the task.
+// reviewedFile returns the file to change after a critique: the first file that the critics name and the candidate has, otherwise the
+// task's target.
 func (c *tournament) reviewedFile(k *entrant, has func(string) bool) string {
 	for _, f := range k.critique.Serious() {
 		if has(f.File) {

@@ -14,45 +14,41 @@ import (
 	"agent/verify"
 )
 
-// An entrant is one line of candidates: a proposal and its repairs.
-// It is judged and changed by one goroutine at a time: the rounds of a tournament see to that.
+// An entrant is one line of candidates: a proposal and its repairs. Only one goroutine at a time judges and changes it: the rounds of a
+// tournament ensure that.
 type entrant struct {
 	variant agent.Variant
-	// Repairs so far.
+	// The number of repairs so far.
 	heals int
-	// What the model answered last, and how often in a row it was what it had answered before.
+	// The model's last answer, and how often in a row it repeated its previous one.
 	reply agent.Reply
 	same  int
-	// The candidate that came of it, judged or refused.
+	// The candidate made from it, judged or refused.
 	cand gate.Candidate
-	// What the last candidate that could be applied does to the base; repairs
-	// build on it. before is the same without the last reply, and judged the
-	// last candidate that was applied and judged.
+	// changes is what the last candidate that could be applied does to the base; repairs build on it. before is the same without the
+	// last reply, and judged the last candidate that was applied and judged.
 	changes, before workspace.Changeset
 	judged          gate.Candidate
 	// absent is the package for want of which it failed, "" for none.
 	absent  string
 	failure agent.Failure
 	tried   []agent.Attempt
-	// Where the model works by tools, nil where it is asked without.
+	// Where the model works with tools, nil if it is asked without.
 	bench Workbench
-	// Why the model gave no answer that is of use, and will not; "" while it may.
+	// Why the model gave no usable answer and will not; "" while it may.
 	gaveUp string
-	// There is nothing more to ask: it passed, or no repair is left, or the
-	// model sees nothing to change, or a person would not have it asked.
+	// There is nothing more to ask: it passed, no repair is left, the model sees nothing to change, or a person did not want it asked.
 	done, nothing, skipped bool
 	// Why its judgement was cancelled, nil if it was not.
 	eliminated *eliminatedError
-	// What critics said of the candidate, nil before they were asked.
+	// What critics said about the candidate, nil before they were asked.
 	critique *critic.Critique
 	// How often a person wanted another answer than the one that passed.
 	again int
 }
 
-// A tournament asks for candidates, has them judged, and has those that fail
-// repaired, until one passes or none is left.
-// The rounds are few: one of proposals, and agent.MaxHeals of repairs. A person who asks for another answer at the
-// checkpoint begins one entrant anew.
+// A tournament asks for candidates, has them judged, and has those that fail repaired, until one passes or none is left. The rounds are
+// few: one of proposals, and agent.MaxHeals of repairs. A person who asks for another answer at the checkpoint restarts one entrant.
 type tournament struct {
 	*run.Execution
 	req       run.Request
@@ -60,27 +56,26 @@ type tournament struct {
 	plan      Plan
 	gate      *gate.Gate
 	stage     gate.Stage
-	proposals run.Proposals // nil where nothing is kept
+	proposals run.Proposals // nil if nothing is kept
 	all       []*entrant
 	// Boxes can be started before they are needed.
 	prepares bool
-	// Nobody is cancelled any more: see judgeAgain.
+	// No candidate is cancelled any more: see judgeAgain.
 	spared bool
-	// How often critics were asked, and whether an author was asked about what they found.
+	// How often critics were asked, and whether an author was asked about their findings.
 	reviews  int
 	reviewed bool
 }
 
-// prepare has n boxes started for a judgement, while the model is asked for what is
-// to be judged; 0 gives back those that are left.
+// prepare has n boxes started for a judgement while the model is asked for what is to be judged; 0 gives back those that are left.
 func (c *tournament) prepare(ctx context.Context, n int) { c.PrepareBoxes(ctx, c.req, c.stage, n) }
 
-// live lists the entrants that there is something to ask for.
+// live lists the entrants for which there is something to ask.
 func (c *tournament) live() []*entrant {
 	return slices.DeleteFunc(slices.Clone(c.all), func(k *entrant) bool { return k.done })
 }
 
-// note says for people what is asked for next, k being the first to be asked.
+// note tells people what is asked for next; k is the first to be asked.
 func (c *tournament) note(k *entrant) string {
 	if len(k.tried) > 0 {
 		return "repair: " + k.failure.Gate
@@ -91,9 +86,8 @@ func (c *tournament) note(k *entrant) string {
 	return c.plan.Why
 }
 
-// stopped is the ending of a run whose model gives no answer any more, or of
-// another trouble in act.
-// A cancelled run comes first: the model's error is then only the echo of it.
+// stopped returns the ending of a run whose model gives no more answers, or of other trouble in act. A cancelled run comes first: the
+// model's error is then only a consequence.
 func stopped(ctx context.Context, x *run.Execution, act string, err error) run.Ending {
 	var stop *agent.StopError
 	if ctx.Err() != nil || !errors.As(err, &stop) {
@@ -109,7 +103,7 @@ func stopped(ctx context.Context, x *run.Execution, act string, err error) run.E
 	return run.End(run.Failed, &run.Problem{Kind: kind, Message: act + ": " + stop.Message, Next: stop.Next})
 }
 
-// fate says of a draft that its author did not call done what the gates made of it, "" where there was none.
+// fate says what the gates made of a draft that its author did not call done, "" if there was none.
 func (k *entrant) fate() string {
 	if k.cand.Changeset.Empty() {
 		return ""
@@ -117,11 +111,11 @@ func (k *entrant) fate() string {
 	return "; judged all the same, " + k.cand.Because(k.cand.Verdict)
 }
 
-// noWinner is the ending of a tournament that nobody won.
-// What it says depends on how far it came: a person skipped all questions, the model saw nothing to change, or the last
-// candidate failed. Without a goal, and in a loop, nothing to change is a good end: the review found nothing.
+// noWinner returns the ending of a tournament that nobody won. Its message depends on how far the tournament got: a person skipped all
+// questions, the model saw nothing to change, or the last candidate failed. Without a goal, and in a loop, nothing to change is a good
+// end: the review found nothing.
 func (c *tournament) noWinner() run.Ending {
-	var last *entrant // that came to a candidate
+	var last *entrant // the last with a candidate
 	skipped := false
 	for _, k := range c.all {
 		skipped = skipped || k.skipped
@@ -129,7 +123,7 @@ func (c *tournament) noWinner() run.Ending {
 			last = k
 		}
 	}
-	// Nothing was asked, so the model is not to blame.
+	// No question was sent, so the model is not to blame.
 	if last == nil && skipped {
 		return run.End(run.Rejected, &run.Problem{
 			Kind: run.ProblemPolicy, Message: "skipped " + run.ByWhom(run.ByTerminal) + " before the question was sent",

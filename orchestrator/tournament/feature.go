@@ -10,13 +10,11 @@ import (
 	"agent/verify"
 )
 
-// proposeFeature is what follows when nothing is left to ask for: a review that found
-// nothing to fix asks for one feature, and any other tournament has no winner. No
-// ending means that there is a feature to implement.
+// proposeFeature follows when nothing is left to ask for. A review that found nothing to fix asks for one feature; any other tournament
+// has no winner. A nil ending means that there is a feature to implement.
 //
-// The feature is kept before a person is asked about it, so that it outlives a
-// run that nobody attends. A file for which one is kept already gets no other:
-// the question would be paid for again and again, and the list grow without end.
+// The feature is kept before a person is asked about it, so that it outlives a run that nobody attends. A file that already has an open
+// one gets no other: the question would be paid for again and again, and the list would grow without end.
 func (c *tournament) proposeFeature(ctx context.Context) *run.Ending {
 	lost := c.noWinner()
 	if !c.idle() {
@@ -55,7 +53,7 @@ func (c *tournament) pending(ctx context.Context) (*run.KeptProposal, error) {
 	return nil, nil
 }
 
-// askFeature asks the model for a feature and keeps it; nil for none.
+// askFeature asks the model for a feature and keeps it; it returns nil if there is none.
 func (c *tournament) askFeature(ctx context.Context) (*run.KeptProposal, *run.Ending) {
 	stop := func(end run.Ending) (*run.KeptProposal, *run.Ending) { return nil, &end }
 	c.Notify(run.Event{Note: "nothing to fix; ask for a feature"})
@@ -81,9 +79,8 @@ func (c *tournament) askFeature(ctx context.Context) (*run.KeptProposal, *run.En
 	return &p, nil
 }
 
-// idle reports whether the tournament is a review that found nothing to fix. A
-// file in the cascade queue is only asked to follow a change: with a feature
-// for each of them, one promotion would make a hundred.
+// idle reports whether the tournament is a review that found nothing to fix. A file in the cascade queue is only asked to follow a
+// change: with a feature for each such file, one promotion would lead to a hundred.
 func (c *tournament) idle() bool {
 	b := c.plan.Task.Brief
 	if c.req.NoFeature || c.proposals == nil || c.plan.Task.Kind != agent.Patch || b.Goal != "" || b.Cascade != "" || b.Target == "" {
@@ -97,11 +94,11 @@ func (c *tournament) idle() bool {
 	return true
 }
 
-// decideFeature puts a proposed feature to the checkpoint. No ending means that it is
-// to be implemented now, by entrants that begin anew.
+// decideFeature puts a proposed feature to the checkpoint. A nil ending means that it is to be implemented now, by entrants that start
+// anew.
 //
-// Only a person starts work that nobody asked for, at the terminal or by Features:
-// whatever else the approver says, by silence or for want of a terminal, keeps it.
+// Only a person starts work that nobody asked for, at the terminal or by Features. Any other answer of the approver, given by silence
+// or for want of a terminal, keeps the feature.
 func (c *tournament) decideFeature(ctx context.Context, p run.KeptProposal) *run.Ending {
 	answer, end := c.AskFeature(ctx, c.req, p)
 	if end != nil {
@@ -109,7 +106,7 @@ func (c *tournament) decideFeature(ctx context.Context, p run.KeptProposal) *run
 	}
 	var done run.Ending
 	switch {
-	// What has a patch already is judged by a run that takes it up, not written again.
+	// A proposal that already has a patch is judged by a run that takes it up, not written again.
 	case answer.Decision == run.Apply && (answer.By == run.ByTerminal || c.req.Features && answer.By == run.ByFeatures) && p.Patch == nil:
 		c.plan.Task.Kind, c.plan.Task.Brief.Feature = agent.Implement, p.Text
 		for i, k := range c.all {

@@ -15,11 +15,10 @@ import (
 	"agent/verify/check"
 )
 
-// judge verifies the candidates of a round at the same time, each in boxes of
-// its own, and records all of them in their order.
-// The ending is nil when the tournament goes on. Nothing is at work in a box after the round.
+// judge verifies the candidates of a round at the same time, each in boxes of its own, and records all of them in their order. A nil
+// ending means that the tournament goes on. No box is at work after the round.
 func (c *tournament) judge(ctx context.Context, live []*entrant) *run.Ending {
-	// What came to no candidate has nothing to be judged.
+	// An entrant without a candidate has nothing to be judged.
 	live = slices.DeleteFunc(slices.Clone(live), func(k *entrant) bool { return k.nothing || k.skipped })
 	if len(live) == 0 {
 		return nil
@@ -37,9 +36,9 @@ func (c *tournament) judge(ctx context.Context, live []*entrant) *run.Ending {
 		end := run.End(run.Failed, problem)
 		return &end
 	}
-	// All are recorded by now, also those judged beside one that was not.
+	// All are recorded by now, even those judged beside one that could not be judged.
 	for _, k := range live {
-		if k.cand.Verdict == verify.Infra { // not the candidate's fault, and so nothing to repair
+		if k.cand.Verdict == verify.Infra { // not the candidate's fault, so there is nothing to repair
 			end := run.Judged(k.cand)
 			return &end
 		}
@@ -50,21 +49,20 @@ func (c *tournament) judge(ctx context.Context, live []*entrant) *run.Ending {
 	return nil
 }
 
-// judgeAll has the candidates judged as a round, and records each when it and those before
-// it are, while others are still at work. Their turns go by the order of asking.
-// Each goroutine writes to its own entrant and its own place in errs, and is waited for.
+// judgeAll has the candidates judged as a round. It records each as soon as it and those before it are judged, while others are still
+// at work. Their turns follow the order of asking. Each goroutine writes to its own entrant and its own place in errs, and is waited
+// for.
 func (c *tournament) judgeAll(ctx context.Context, live []*entrant) *run.Problem {
 	return c.judgeRound(ctx, live, nil)
 }
 
-// judgeRound is judgeAll of candidates that linters have repaired, as done says in their lint gate.
+// judgeRound is judgeAll for candidates that linters may have repaired; done holds what to say about that in their lint gate.
 func (c *tournament) judgeRound(ctx context.Context, live []*entrant, done map[*entrant]string) (problem *run.Problem) {
 	h, each, stop := newRound(ctx, live)
 	defer stop()
 	errs, ended := make([]error, len(live)), make([]sync.WaitGroup, len(live))
 	for i, k := range live {
-		// A candidate alone needs no number on the screen. One of several keeps its own, also
-		// when it is the only one that is repaired.
+		// The only candidate needs no number on the screen. One of several keeps its own, even if it is the only one that is repaired.
 		n := k.variant.N
 		if len(c.all) == 1 {
 			n = 0
@@ -93,7 +91,7 @@ func (c *tournament) judgeRound(ctx context.Context, live []*entrant, done map[*
 	for i, k := range live {
 		ended[i].Wait()
 		switch {
-		case problem != nil: // only waited for
+		case problem != nil: // the rest are only waited for
 		case errs[i] != nil:
 			problem = c.Trouble(ctx, "verify a candidate", errs[i])
 		default:
@@ -103,8 +101,8 @@ func (c *tournament) judgeRound(ctx context.Context, live []*entrant, done map[*
 	return problem
 }
 
-// repairAll has linters repair those candidates of a round that failed for nothing else, where none has passed, and has what they
-// make judged in their place. The model is asked about the rest. What was repaired stays in the record beside it.
+// repairAll has linters repair the candidates of a round that failed only for what linters repair, if none has passed. It has the
+// results judged in their place; the record keeps the originals beside them. The model is asked about the rest.
 func (c *tournament) repairAll(ctx context.Context, live []*entrant) *run.Problem {
 	if !c.plan.Repairs || len(c.passed()) > 0 {
 		return nil
@@ -132,9 +130,8 @@ func (c *tournament) repairAll(ctx context.Context, live []*entrant) *run.Proble
 	return c.judgeRound(ctx, repaired, done)
 }
 
-// prepareRound has as many boxes ready as the candidates of a round will be judged in, where
-// there are several. What the first needs the others mostly do: to find that out takes
-// a look at the whole workspace.
+// prepareRound has as many boxes started as the candidates of a round will be judged in, if there are several. What the first needs,
+// the others mostly need too: finding that out takes a look at the whole workspace.
 func (c *tournament) prepareRound(ctx context.Context, live []*entrant) {
 	open := slices.DeleteFunc(slices.Clone(live), func(k *entrant) bool { return k.cand.Verdict != "" })
 	if !c.prepares || len(open) < 2 {
@@ -146,9 +143,8 @@ func (c *tournament) prepareRound(ctx context.Context, live []*entrant) {
 	}
 }
 
-// eliminated reports whether the judgement under ctx was cancelled because the candidate
-// could not win any more, and then says so in it. Whatever its gates came to by then
-// is no judgement of all of it.
+// eliminated reports whether the judgement under ctx was cancelled because the candidate could no longer win, and records that in it.
+// Whatever its gates found by then is not a judgement of the whole candidate.
 func (c *tournament) eliminated(ctx context.Context, k *entrant, n int) bool {
 	if !errors.As(context.Cause(ctx), &k.eliminated) {
 		return false
@@ -160,10 +156,9 @@ func (c *tournament) eliminated(ctx context.Context, k *entrant, n int) bool {
 	return true
 }
 
-// settle notes what became of a judged candidate, and whether it may be
-// repaired.
-// A candidate that changes nothing may pass every gate and is yet no answer to the goal, so that it counts as a failed
-// attempt. What was tried goes into the next repair, lest the model try it again.
+// settle notes what became of a judged candidate, and whether it may be repaired. A candidate that changes nothing may pass every gate,
+// but it is not an answer to the goal and counts as a failed attempt. What was tried goes into the next repair, so that the model does
+// not try it again.
 func (k *entrant) settle(base *workspace.Manifest) {
 	k.absent = ""
 	if !k.cand.Changeset.Empty() {
@@ -175,7 +170,7 @@ func (k *entrant) settle(base *workspace.Manifest) {
 	}
 	if g := k.cand.Failed(); g.Name != "edit" {
 		k.failure = agent.Failure{Gate: g.Name, Text: k.cand.Report()}
-		// At the end, which is what stays when the text must be shortened.
+		// Appended at the end, which is what remains when the text must be shortened.
 		if k.absent = k.cand.Absent(base.With(k.changes)); k.absent != "" {
 			k.failure.Text += notInstalled(k.absent, k.cand.Uninstalled())
 		}
@@ -186,18 +181,17 @@ func (k *entrant) settle(base *workspace.Manifest) {
 	k.done = k.heals >= agent.MaxHeals || k.same >= mostSame || k.gaveUp != ""
 }
 
-// mostSame is how often a model may give the answer that it gave before: after the first it is asked in another way.
+// mostSame is how often a model may repeat its previous answer: after the first time it is asked in another way.
 const mostSame = 2
 
-// boxRoot is where the workspace lies in a box, as logs name it.
+// boxRoot is the path of the workspace in a box, as logs name it.
 const boxRoot = "/work"
 
 // breakage describes a failed candidate to the engineer.
 func (c *tournament) breakage(k *entrant) agent.Breakage {
-	// The base with the change: a file that the candidate created is there, one that it deleted is not.
+	// The base with the change: a file that the candidate created exists, one that it deleted does not.
 	now := c.stage.Base.With(k.changes)
-	// Everything is shown as the failed candidate left it, since the repair
-	// is applied on top of that.
+	// Everything is shown as the failed candidate left it, since the repair is applied on top of that.
 	x := agent.Breakage{Failure: k.failure, Said: k.cand.Thought, Tried: k.tried, Variant: k.variant, N: k.heals}
 	if k.failure.Gate == "edit" {
 		x.Answer, x.Repeated = k.reply.Text, k.same > 0
@@ -231,7 +225,7 @@ func (c *tournament) breakage(k *entrant) agent.Breakage {
 	return x
 }
 
-// best returns the entrant to promote, nil when none passed.
+// best returns the entrant to promote, nil if none passed.
 func (c *tournament) best() *entrant {
 	passed := c.passed()
 	if len(passed) == 0 {
@@ -240,11 +234,10 @@ func (c *tournament) best() *entrant {
 	return passed[0]
 }
 
-// passed lists the entrants that may be promoted, the best first: by verdict,
-// which all of them share; the fewest serious findings of critics, where they were asked; the fewest new findings of their own; the smallest
-// diff; the first asked for.
-// Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
-// asking decides at last, so that a replay chooses the same.
+// passed lists the entrants that may be promoted, the best first. All share the verdict, so the order is: the fewest serious findings
+// of critics, if they were asked; the fewest new findings of their own; the smallest diff; the first asked for. Of two that pass, the
+// one that adds less is easier to review, and breaks less that no gate looks at. The order of asking is the last criterion, so that a
+// replay chooses the same.
 func (c *tournament) passed() []*entrant {
 	var passed []*entrant
 	for _, k := range c.all {

@@ -10,9 +10,8 @@ import (
 	"agent/verify"
 )
 
-// keep leaves what the tournament made and did not promote for a later run, and
-// says in the ending how to take it up. A tournament that was interrupted leaves
-// nothing: whoever carries it on comes to the same candidates.
+// keep leaves what the tournament made and did not promote for a later run, and says in the ending how to take it up. An interrupted
+// tournament leaves nothing: resuming it leads to the same candidates.
 func (c *tournament) keep(ctx context.Context, end run.Ending) run.Ending {
 	best := c.best()
 	var left []run.KeptProposal
@@ -33,7 +32,7 @@ func (c *tournament) keep(ctx context.Context, end run.Ending) run.Ending {
 	}
 	for _, p := range left {
 		id := c.KeepProposal(ctx, p)
-		// The newer state of the same work takes the place of the older one.
+		// The newer state of the same work replaces the older one.
 		if id != 0 && end.State != run.Promoted && c.Proposal() != 0 && id != c.Proposal() {
 			c.DropProposal(ctx)
 		}
@@ -41,7 +40,7 @@ func (c *tournament) keep(ctx context.Context, end run.Ending) run.Ending {
 			end.Error.Next += fmt.Sprintf("; `agent sandbox run --proposal %d` takes it up again", id)
 		}
 	}
-	// As v_directives has it: a question that was never sent is no attempt.
+	// This agrees with v_directives: a question that was never sent is not an attempt.
 	tried := end.Verdict != verify.Policy || c.Tried()
 	if end.State == run.Rejected && end.Error != nil && c.plan.Directive != "" && tried {
 		end.Error.Next += "; as it stands in " + DirectivesFile + " the order is not tried again, in other words it is"
@@ -49,8 +48,8 @@ func (c *tournament) keep(ctx context.Context, end run.Ending) run.Ending {
 	return c.SettleProposal(ctx, c.req, end)
 }
 
-// failures makes proposals of the entrants that no repair brought through.
-// What could never be applied is no change, and no proposal.
+// failures makes proposals of the entrants that no repair brought through. What could never be applied is not a change, and so not a
+// proposal.
 func (c *tournament) failures() []run.KeptProposal {
 	var left []run.KeptProposal
 	for _, k := range c.all {
@@ -61,8 +60,7 @@ func (c *tournament) failures() []run.KeptProposal {
 	return left
 }
 
-// unjudged makes proposals of the entrants that were cancelled with nothing against
-// them.
+// unjudged makes proposals of the entrants that were cancelled without a gate having spoken against them.
 func (c *tournament) unjudged() []run.KeptProposal {
 	var left []run.KeptProposal
 	for _, k := range c.all {
@@ -85,15 +83,14 @@ func clip(text string) string {
 	return text + "\n…"
 }
 
-// Bounds of what is kept of a proposal, in bytes. The record of the run has the
-// whole.
+// Bounds of what is kept of a proposal, in bytes. The record of the run has everything.
 const (
 	maxKeptPatch = 256 << 10
 	maxKeptText  = 16 << 10
 )
 
-// kept makes the proposal of a candidate, to be kept for reason. It keeps the
-// goal, so that whoever takes it up again knows what it was for.
+// kept makes the proposal of a candidate, to be kept for reason. It keeps the goal, so that a run that takes it up again knows what it
+// was for.
 func (c *tournament) kept(cand gate.Candidate, reason string) run.KeptProposal {
 	b := c.plan.Task.Brief
 	p := run.KeptProposal{
@@ -110,7 +107,7 @@ func (c *tournament) kept(cand gate.Candidate, reason string) run.KeptProposal {
 		p.Kind = run.FailedPeerReview
 	}
 	if b.Feature != "" {
-		p.Text = b.Feature // it is what must be implemented, whatever this attempt says of itself
+		p.Text = b.Feature // what must be implemented, whatever this attempt says about itself
 	}
 	if n := len(p.Patch); n > maxKeptPatch {
 		p.Patch, reason = nil, fmt.Sprintf("%s (its diff of %d bytes is in `agent runs show %s`)", reason, n, c.ID())

@@ -12,30 +12,27 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// DirectivesFile is where a person writes orders for runs without a goal, in
-// the workspace. It is never in a snapshot and never written by a run.
+// DirectivesFile is the file in the workspace where a person writes orders for runs without a goal. It is never in a snapshot and never
+// written by a run.
 const DirectivesFile = ".agent/DIRECTIVES.md"
 
 // A Plan is what a run without a patch sets out to do.
 type Plan struct {
 	Task agent.Task
-	// Why says for people how the target was chosen: "cascade from shop/tax.py".
+	// Why tells people how the target was chosen: "cascade from shop/tax.py".
 	Why string
-	// Candidates is how many different changes are asked for; 0 for as many as
-	// the request says.
+	// Candidates is how many different changes are asked for; 0 means as many as the request says.
 	Candidates int
-	// Directive is the order of DIRECTIVES.md that the plan is for, as it stands
-	// there; "" for none.
+	// Directive is the order from DIRECTIVES.md that the plan is for, word for word; "" for none.
 	Directive string
-	// Proposal is what the run takes up again, nil for nothing. A patch of it
-	// that failed takes the place of the first answer.
+	// Proposal is what the run takes up again, nil for nothing. If its patch failed, that replaces the first answer.
 	Proposal *run.KeptProposal
-	// Critics are who reviews what passed, nil for nobody; a replay asks the same.
+	// Critics are those who review what passed, nil for none; a replay asks the same ones.
 	Critics *critic.Seats `json:",omitempty"`
-	// Repairs is that of the crew.
+	// Repairs is Crew.Repairs.
 	Repairs bool `json:",omitempty"`
-	// Final says that the target is the last file that the loop has to review;
-	// without a target and a goal, that all of them were.
+	// Final says that the target is the last file that the loop has to review, or, without a target and a goal, that all files were
+	// reviewed.
 	Final bool
 }
 
@@ -44,10 +41,8 @@ func (p Plan) idle() bool {
 	return p.Final && p.Task.Brief.Target == "" && p.Task.Brief.Goal == ""
 }
 
-// A Planner chooses what to do in a workspace and gathers what is known about
-// it. It is asked once a run, in state planning, and must give the same plan
-// for the same run when that is carried on after a crash. A request with a
-// proposal has its plan aimed at that.
+// A Planner chooses what to do in a workspace and gathers what is known about it. It is asked once a run, in state planning, and must
+// give the same plan for the same run if that is resumed after a crash. For a request with a proposal, it aims the plan at that.
 type Planner interface {
 	Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (Plan, error)
 }
@@ -56,25 +51,23 @@ type Planner interface {
 type Crew struct {
 	Engineer *agent.Engineer
 	Planner  Planner
-	// Critics review what passed before anybody decides on it; nobody where it has no members.
+	// Critics review what passed before anybody decides on it; a panel without members reviews nothing.
 	Critics critic.Panel
-	// Repairs has linters repair what they can of a candidate before the engineer is asked to; a replay does as was done.
+	// Repairs has linters repair what they can in a candidate before the engineer is asked to; a replay does what the run did.
 	Repairs bool
-	// Workbench returns where the model works on one line of candidates, for a task whose
-	// brief has tools.
+	// Workbench returns the place where the model works on one line of candidates, for a task whose brief has tools.
 	Workbench func(ctx context.Context, base *workspace.Manifest, task agent.Task) (Workbench, error)
 }
 
-// A Workbench is where a model looks around and makes a change by tools. It is for one line
-// of candidates, and remembers between them.
+// A Workbench is where a model looks around and makes a change with tools. It is for one line of candidates, and remembers between
+// them.
 type Workbench interface {
-	// On returns what answers questions about the workspace of a stage, as changes leave it,
-	// with a response that is to be applied to that.
+	// On returns a model that answers questions about the workspace of a stage, as changes leave it, with a response that is to be
+	// applied to that.
 	On(changes workspace.Changeset, st gate.Stage, g *gate.Gate) agent.Model
 }
 
-// Aim makes the plan one for a proposal. The planner has read its file and
-// gathered what is known; what is to be done stands in the proposal.
+// Aim makes the plan one for a proposal. The planner has read its file and gathered what is known; the proposal says what to do.
 func (plan *Plan) Aim(p run.KeptProposal) {
 	plan.Why, plan.Proposal = fmt.Sprintf("proposal %d", p.ID), &p
 	if p.Kind.OfFeature() {
@@ -82,9 +75,8 @@ func (plan *Plan) Aim(p run.KeptProposal) {
 	}
 }
 
-// A RecordedPlan gives the plan of an earlier run again, word for word: for a
-// replay, and for a run that is carried on. It holds what Store.SavePlan was
-// given, and implements Planner.
+// A RecordedPlan repeats the plan of an earlier run word for word: for a replay, and for a run that is resumed. It holds what
+// Store.SavePlan was given, and implements Planner.
 type RecordedPlan []byte
 
 // Plan returns the recorded plan.
@@ -92,7 +84,7 @@ func (r RecordedPlan) Plan(context.Context, *workspace.Manifest, run.Request) (P
 	return r.Read()
 }
 
-// Read is Plan for who has nothing to plan.
+// Read is like Plan, for callers that have nothing to plan.
 func (r RecordedPlan) Read() (Plan, error) {
 	var p Plan
 	if err := json.Unmarshal(r, &p); err != nil {
@@ -101,9 +93,8 @@ func (r RecordedPlan) Read() (Plan, error) {
 	return p, nil
 }
 
-// SettleReview notes whether a review, for a goal or without, is the last that a loop has to do:
-// done says that the target needs none, left are the files that need one besides.
-// A directive is never the last: the review of the files comes after it.
+// SettleReview notes whether a review, with a goal or without, is the last that a loop has to do. done says that the target needs none;
+// left are the other files that need one. A directive is never the last: the review of the files comes after it.
 func (p *Plan) SettleReview(done bool, left []string) {
 	p.Final = p.Directive == "" && len(left) == 0
 	if done {
@@ -112,18 +103,18 @@ func (p *Plan) SettleReview(done bool, left []string) {
 	}
 }
 
-// A KeptPlan makes the plan of a run once, however often that is tried: the same plan asks
-// the same questions, whose answers are recorded.
+// A KeptPlan makes the plan of a run once, however often it is tried: the same plan asks the same questions, whose answers are
+// recorded.
 type KeptPlan struct {
 	Planner Planner
-	// Recorded is the plan that was kept, in JSON; nil for none yet.
+	// Recorded is the plan that was kept, in JSON; nil if there is none yet.
 	Recorded []byte
 	// Save keeps a plan that was made.
 	Save func(ctx context.Context, plan []byte) error
 }
 
-// Plan returns the plan that is kept, or makes it and keeps it.
-// A file that a person has edited since makes the plan void: it quotes a text that is not there any more.
+// Plan returns the kept plan, or makes one and keeps it. A file that a person has edited since makes the plan void: it quotes a text
+// that no longer exists.
 func (k *KeptPlan) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (Plan, error) {
 	if p, err := RecordedPlan(k.Recorded).Read(); err == nil && current(base, p.Task.Brief) {
 		return p, nil
@@ -147,7 +138,7 @@ func current(base *workspace.Manifest, b agent.Brief) bool {
 		}
 	}
 	if _, there := base.Lookup(b.Target); !there {
-		// A file that is to be made is quoted as nothing.
+		// A file that is yet to be made is quoted as empty.
 		return b.Code == ""
 	}
 	text, err := base.ReadFile(b.Target)

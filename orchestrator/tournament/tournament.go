@@ -1,17 +1,13 @@
-// Package tournament finds the change of a run that was given no patch: it asks
-// models for candidates, has them judged side by side, has those that fail
-// repaired, and takes the best that passed to the checkpoint.
+// Package tournament finds the change of a run that was given no patch: it asks models for candidates, has them judged side by side,
+// has those that fail repaired, and takes the best that passed to the checkpoint.
 //
-// It owns the [Plan] of such a run, the order of asking and judging, and what is
-// kept as proposals of what was not promoted. It records through the
-// [run.Execution] that it is given, judges by package gate and asks by package
-// agent; it never writes to a workspace. It chooses no target: a [Planner] does.
+// It owns the [Plan] of such a run, the order of asking and judging, and the proposals that are kept of what was not promoted. It
+// records through the [run.Execution] that it is given, judges through package gate and asks through package agent. It never writes to
+// a workspace. It does not choose a target: a [Planner] does.
 //
-// While a model is asked, the boxes for its candidates are started. The
-// candidates of a round are judged at the same time, in the order of asking where
-// there are more boxes than turns, and one that cannot be the best any more is
-// cancelled at once: its record ends with the verdict cancelled and the gate
-// contest, which says why.
+// While a model is asked, the boxes for its candidates are started. The candidates of a round are judged at the same time, in the order
+// of asking if there are more boxes than turns. A candidate that can no longer be the best is cancelled at once: its record ends with
+// the verdict cancelled and the gate contest, which says why.
 package tournament
 
 import (
@@ -30,19 +26,16 @@ import (
 	"agent/verify"
 )
 
-// A Runner finds the change of runs that were given no patch, and takes it through
-// the gate.
+// A Runner finds the change of runs that were given no patch, and takes it through the gate.
 type Runner struct {
 	*run.Runner
-	// Crew returns who finds the change of a run. It is called once a run with the
-	// run's ID, since what is asked is recorded under it; emit takes the progress of
-	// questions, from any goroutine.
+	// Crew returns the crew that finds the change of a run. It is called once a run with the run's ID, under which the questions are
+	// recorded. emit receives the progress of questions, from any goroutine.
 	Crew func(run string, emit func(agent.Progress)) Crew
 }
 
-// Run does what a request asks for: a patch is given to the gate, and without one a
-// change is found first. The document is complete whatever happened; its Exit is the
-// exit code.
+// Run performs a request: it gives a patch to the gate, and without one finds a change first. The document is complete whatever
+// happens; its Exit is the exit code.
 func (r *Runner) Run(ctx context.Context, req run.Request) run.Document {
 	if req.Patch != nil {
 		return r.Runner.Run(ctx, req)
@@ -62,8 +55,7 @@ func intent(req run.Request) string {
 	return "review " + strings.Join(append(slices.Clone(req.Scope), "the workspace")[:1], "")
 }
 
-// pursue finds a patch for a goal, or for what the planner chose, and takes it
-// through the gate.
+// pursue finds a patch for a goal, or for what the planner chose, and takes it through the gate.
 func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) run.Ending {
 	if err := x.Advance(ctx, run.Analyzing, "scan the workspace"); err != nil {
 		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
@@ -76,7 +68,7 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
 	}
 	crew := r.Crew(x.ID(), func(p agent.Progress) { x.Notify(run.Event{Model: &p}) })
-	// The planner is made for the run, as its model calls are recorded under the run's name.
+	// The planner is made for the run, since its model calls are recorded under the run's ID.
 	if e := crew.Engineer; e != nil && e.Prompts != nil && len(e.Prompts.Own()) > 0 {
 		x.Notify(run.Event{Note: fmt.Sprintf("prompts of the workspace are used: %s", strings.Trim(fmt.Sprint(e.Prompts.Own()), "[]"))})
 	}
@@ -88,12 +80,12 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 	if plan.Candidates == 0 {
 		plan.Candidates = max(1, req.Candidates)
 	}
-	// The replay of a run elsewhere settles nothing here.
+	// A replay of a run from elsewhere settles nothing here.
 	if p := plan.Proposal; p != nil && p.Workspace == x.Workspace() {
 		x.TakeUp(p.ID)
 	}
-	// Recorded before the first proposal is asked for: a run that is carried on after a crash, or replayed, must ask the
-	// same questions to find the answers that were paid for.
+	// Recorded before the first proposal is asked for: a run that is resumed after a crash, or replayed, must ask the same questions to
+	// find the answers that were paid for.
 	record, err := json.Marshal(plan)
 	if err == nil {
 		err = x.SavePlan(ctx, record)
@@ -113,15 +105,15 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 	return c.keep(ctx, c.run(ctx))
 }
 
-// boxesEach is how many boxes most candidates are judged in: static gates, smoke
-// and tests. How many it is for each is known when the model has answered.
+// boxesEach is the number of boxes in which most candidates are judged: static gates, smoke and tests. The exact number is known when
+// the model has answered.
 const boxesEach = 3
 
 // run goes through rounds of asking and judging.
 func (c *tournament) run(ctx context.Context) run.Ending {
 	for {
-		// All that are left are asked, then all are judged: the boxes work
-		// at the same time, and a model's caps are kept in order.
+		// First all remaining entrants are asked, then all are judged: the boxes work at the same time, and a model's caps are kept in
+		// order.
 		live := c.live()
 		if len(live) == 0 {
 			if end := c.proposeFeature(ctx); end != nil {
@@ -147,10 +139,8 @@ func (c *tournament) run(ctx context.Context) run.Ending {
 	}
 }
 
-// judgeAgain has the entrants judged, and with them those that were cancelled: they
-// could not win as long as another did, and once a person has a say they might. From
-// then on all are judged to the end, so that the person's choice is among the same
-// candidates as ever.
+// judgeAgain has the entrants judged, together with those that were cancelled: they could not win as long as another did, but once a
+// person decides they might. From then on all are judged to the end, so that the person always chooses among the same candidates.
 func (c *tournament) judgeAgain(ctx context.Context, live ...*entrant) *run.Ending {
 	c.spared = true
 	return c.judge(ctx, slices.DeleteFunc(slices.Clone(c.all), func(k *entrant) bool {
@@ -162,10 +152,9 @@ func (c *tournament) judgeAgain(ctx context.Context, live ...*entrant) *run.Endi
 	}))
 }
 
-// promoteBest takes the best candidate that passed to the checkpoint, until one of
-// them ends the run. No ending means that there is something to ask.
-// A person may turn the best one down, or change it. What was changed is judged again before it is asked about again,
-// so that nothing is promoted that no gate has seen. An edit that fails leaves the candidate as it was.
+// promoteBest takes the best candidate that passed to the checkpoint, until one of them ends the run. A nil ending means that there is
+// something to ask. A person may turn the best one down, or change it. A changed one is judged again before it is asked about again, so
+// that nothing is promoted that no gate has seen. An edit that fails leaves the candidate as it was.
 func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
 	var failed *run.FailedEdit
 	for {
@@ -185,8 +174,7 @@ func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
 		switch {
 		case end != nil:
 			return end
-			// The entrant begins anew in its place; what it was before stays in
-			// the record.
+			// The entrant starts anew in its place; the record keeps what it was before.
 		case answer.Decision == run.Regenerate:
 			*best = entrant{variant: best.variant, again: best.again + 1}
 			return c.judgeAgain(ctx)
@@ -197,8 +185,8 @@ func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
 	}
 }
 
-// judgeEdit judges what a person made of an entrant's candidate. One that does not pass is
-// recorded, and the entrant has the candidate of before: the person is asked again.
+// judgeEdit judges what a person made of an entrant's candidate. If it does not pass, it is recorded and the entrant gets its previous
+// candidate back: the person is asked again.
 func (c *tournament) judgeEdit(ctx context.Context, k *entrant, a run.Answer) (*run.FailedEdit, *run.Ending) {
 	was := *k
 	if err := c.revise(k, a); err != nil {
@@ -214,7 +202,7 @@ func (c *tournament) judgeEdit(ctx context.Context, k *entrant, a run.Answer) (*
 	return failed, nil
 }
 
-// which says for people which of several candidates one is, and why it is asked about.
+// which tells people which of several candidates one is, and why they are asked about it.
 func (c *tournament) which(k *entrant) string {
 	if len(c.all) < 2 {
 		return ""
@@ -226,10 +214,9 @@ func (c *tournament) which(k *entrant) string {
 	return text + ", the only one that passed"
 }
 
-// revise makes an entrant's next candidate of what a person changed at the
-// checkpoint. It is judged like any other.
+// revise makes an entrant's next candidate from what a person changed at the checkpoint. It is judged like any other.
 func (c *tournament) revise(k *entrant, a run.Answer) error {
-	// The code as it was when the response was given.
+	// The response replaces the last one, so it applies to the code from before that.
 	if a.Decision == run.Reword {
 		k.changes = k.before
 	}
@@ -237,9 +224,8 @@ func (c *tournament) revise(k *entrant, a run.Answer) error {
 	return c.apply(k)
 }
 
-// ask gets the next candidate of an entrant from the model and applies it.
-// The error is one that ends the run: of the model, or of the workspace. An answer that is of no use is none; it is
-// repaired like any failure.
+// ask gets the next candidate of an entrant from the model and applies it. The error is one that ends the run: of the model or of the
+// workspace. An answer that is of no use is not an error; it is repaired like any failure.
 func (c *tournament) ask(ctx context.Context, k *entrant) error {
 	if p := c.plan.Proposal; p != nil && p.Patch != nil && k.variant.N == 1 && k.again == 0 && len(k.tried) == 0 {
 		return c.resumeProposal(k, *p)
@@ -259,16 +245,16 @@ func (c *tournament) ask(ctx context.Context, k *entrant) error {
 		}
 	}
 	if gaveUp, ok := errors.AsType[*agent.GaveUpError](err); ok {
-		// The others go on. What it had made is judged and not repaired: to come so far was dear enough.
+		// The others go on. Its draft is judged and not repaired: getting this far was expensive enough.
 		if k.gaveUp = gaveUp.Message; gaveUp.Draft.Text != "" {
 			k.reply = gaveUp.Draft
 			return c.apply(k)
 		}
-		// What it said is an answer that holds no edit.
+		// Its message serves as an answer without an edit.
 		k.gaveUp, k.reply = gaveUp.Message, agent.Reply{Text: "<THOUGHT>\n" + gaveUp.Message + "\n</THOUGHT>\n"}
 		return c.apply(k)
 	}
-	// The others of the round are asked all the same.
+	// The others of the round are still asked.
 	if errors.Is(err, agent.ErrSkipped) {
 		k.done, k.skipped = true, true
 		return nil
@@ -283,8 +269,8 @@ func (c *tournament) ask(ctx context.Context, k *entrant) error {
 	return c.apply(k)
 }
 
-// engineer is who asks for the next candidate of an entrant: with tools, where the task has
-// them, on the workspace as its candidates leave it so far.
+// engineer returns the engineer that asks for the next candidate of an entrant: with tools if the task has them, on the workspace as
+// its candidates have left it so far.
 func (c *tournament) engineer(ctx context.Context, k *entrant) (*agent.Engineer, error) {
 	if !c.plan.Task.Brief.Tools {
 		return c.crew.Engineer, nil
@@ -300,9 +286,8 @@ func (c *tournament) engineer(ctx context.Context, k *entrant) (*agent.Engineer,
 	return &engineer, nil
 }
 
-// resumeProposal begins with the patch of a kept proposal in place of an answer. The
-// gates say what is wrong with it today; one that does not even apply any more
-// goes to the model with what was wrong with it then.
+// resumeProposal starts with the patch of a kept proposal instead of an answer. The gates say what is wrong with it today. If it no
+// longer applies, it goes to the model with what was wrong with it then.
 func (c *tournament) resumeProposal(k *entrant, p run.KeptProposal) error {
 	k.reply.Text = string(p.Patch)
 	if err := c.apply(k); err != nil {
@@ -316,10 +301,9 @@ func (c *tournament) resumeProposal(k *entrant, p run.KeptProposal) error {
 	return nil
 }
 
-// apply makes a candidate of the entrant's reply. One that cannot be applied
-// is a candidate that failed at its first gate.
-// It is applied on what the entrant has changed so far and recorded as a change of the base: three repairs of one
-// line are one change in the end, made from what the person has.
+// apply makes a candidate from the entrant's reply. One that cannot be applied is a candidate that failed at its first gate. The reply
+// is applied on what the entrant has changed so far, and recorded as a change of the base: three repairs of one line are one change in
+// the end, made from what the person has.
 func (c *tournament) apply(k *entrant) error {
 	response := []byte(k.reply.Text)
 	k.cand, k.before = gate.Candidate{Thought: parse.Thought(response)}, k.changes
@@ -340,13 +324,13 @@ func (c *tournament) apply(k *entrant) error {
 	return nil
 }
 
-// noEffect is what is wrong with an answer to a goal that changes nothing which runs.
+// noEffect is what is wrong with an answer to a goal if nothing that it changes runs.
 const noEffect = "the change has no effect: it alters only comments and blank space, and the goal does not speak of these"
 
-// ofText matches a goal that a change of comments or of the form of a text may be an answer to.
+// ofText matches a goal for which a change of comments or of the form of a text may be an answer.
 var ofText = lazyregexp.New(`(?i)comment|kommentar|document|docstring|explain|annotat|typo|spell|wording|translat|whitespace|blank|format|indent|header|licen[cs]e|copyright|todo|fixme`)
 
-// wantsEffect reports whether something was asked for that comments alone are no answer to.
+// wantsEffect reports whether something was asked for that comments alone do not answer.
 func (c *tournament) wantsEffect() bool {
 	b := c.plan.Task.Brief
 	asked := b.Goal + b.Feature + b.Extra

@@ -1,6 +1,5 @@
-// Package undo takes the changes of a run back from under later edits of the same files, or
-// finds out which of them are in the way. It reads the workspace and writes nothing: what it
-// makes goes through a promotion, which compares the files again.
+// Package undo takes back the changes of a run underneath later edits of the same files, or finds out which of those edits are in the
+// way. It reads the workspace and writes nothing: its result goes through a promotion, which compares the files again.
 package undo
 
 import (
@@ -16,31 +15,28 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A History returns the timeline of a file, named relative to its workspace, that holds now.
+// A History returns the timeline of a file, named relative to its workspace; now is its current text.
 type History func(ctx context.Context, name, now string) (*blame.Timeline, error)
 
-// A Merge is what taking a run back comes to. Its changes are to be written all or none, and
-// none where an edit is in the way.
+// A Merge is the result of taking a run back. Either all of its changes are to be written or none, and none if an edit is in the way.
 type Merge struct {
 	Changes workspace.Changeset
 	Notes   []string // which files were merged, as sentences
-	// Conflicts are the places where later edits touch what is undone, and whose they are.
-	// All of them are gathered, so that clearing one out of the way does not lead to the next.
+	// Conflicts are the places where later edits touch what is undone, and whose edits they are. All of them are listed, so that
+	// removing one does not just reveal the next.
 	Conflicts []string
 }
 
-// An unmerge is a merge under way.
+// An unmerge is a Merge in progress.
 type unmerge struct {
 	Merge
 	dir, run string
 	history  History
 }
 
-// Plan makes of back, the reverse of what a run did to the workspace dir, what can be written
-// there now. It writes nothing.
-// Conflicts are no error; an error says that the history could not be read. Without an error,
-// changes and conflicts may all be empty: then nothing is left to undo. The workspace may
-// change before the result is written: each change carries what it found.
+// Plan turns back, the reverse of what a run did to the workspace dir, into what can be written there now. It writes nothing. Conflicts
+// are not an error; an error says that the history could not be read. Without an error, changes and conflicts may both be empty: then
+// nothing is left to undo. The workspace may change before the result is written: each change carries what it found.
 func Plan(ctx context.Context, dir, run string, back workspace.Changeset, history History) (Merge, error) {
 	u := unmerge{dir: dir, run: run, history: history}
 	for _, c := range back.Changes {
@@ -51,18 +47,16 @@ func Plan(ctx context.Context, dir, run string, back workspace.Changeset, histor
 	return u.Merge, nil
 }
 
-// change takes one change over, merged with what was done to its file since.
-// Only texts are merged: what is to become of a file that came, went, moved or
-// changed its mode meanwhile would be a guess.
-// c is the reverse: Create brings back what the run deleted, and Before is what the run
-// left.
+// change takes over one change, merged with what was done to its file since. It merges only texts: what should become of a file that
+// was created, deleted, moved or changed its mode meanwhile would be a guess. c is the reverse: Create brings back what the run
+// deleted, and Before is what the run left.
 func (u *unmerge) change(ctx context.Context, c workspace.Change) error {
 	name := c.Path
 	if c.Op == workspace.Rename {
-		// Where the file lies since the run moved it.
+		// The path to which the run moved the file.
 		name = c.From
 	}
-	// No link is followed: one that stands there now is in the way, like any other edit.
+	// Links are not followed: a link that is there now is in the way, like any other edit.
 	now, err := workspace.ReadFile(u.dir, name)
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -81,12 +75,12 @@ func (u *unmerge) change(ctx context.Context, c workspace.Change) error {
 	case workspace.IsBinary(now) || workspace.IsBinary(c.Before) || workspace.IsBinary(c.After):
 		return u.touched(ctx, name, string(now), "is binary and was changed", nil)
 	}
-	// What the run left is the base; later edits are one side, the undo the other.
+	// What the run left is the base; later edits are one side, and the undo is the other.
 	text, clashes := blame.Merge(string(c.Before), string(now), string(c.After))
 	if len(clashes) > 0 {
 		return u.touched(ctx, name, string(now), "", clashes)
 	}
-	// Taken back by hand already: nothing is left to do here.
+	// Already taken back by hand: nothing is left to do here.
 	if text == string(now) {
 		return nil
 	}
@@ -97,10 +91,8 @@ func (u *unmerge) change(ctx context.Context, c workspace.Change) error {
 	return err
 }
 
-// touched notes that later edits of a file, which holds now, stand in the way:
-// at the places given, or as a whole.
-// why is for the file as a whole, and not used with places. The error is that of the
-// record.
+// touched notes that later edits of a file are in the way: at the places given, or as a whole. now is the file's text. why is about the
+// whole file, and unused with places. The error comes from the record.
 func (u *unmerge) touched(ctx context.Context, name, now, why string, places []blame.Clash) error {
 	lines, later, err := u.later(ctx, name, now)
 	if err != nil {
@@ -110,7 +102,7 @@ func (u *unmerge) touched(ctx context.Context, name, now, why string, places []b
 		u.Conflicts = append(u.Conflicts, fmt.Sprintf("%s %s (%s)", name, why, strings.Join(later, ", ")))
 	}
 	for _, p := range places {
-		// Of lines that were taken away nothing tells who did it.
+		// Nothing tells who removed lines that are gone.
 		who := later
 		if p.Last >= p.First {
 			who = slices.Compact(slices.Sorted(slices.Values(lines[p.First-1 : p.Last])))
@@ -124,10 +116,8 @@ func (u *unmerge) touched(ctx context.Context, name, now, why string, places []b
 	return nil
 }
 
-// later tells who brought each line of a file, and who edited it since the run:
-// runs that stand, and people.
-// lines has an entry for each line of now; later is in the order of the first edits,
-// without repetition.
+// later tells who brought each line of a file, and who edited it since the run: people, and runs that were not undone. lines has an
+// entry for each line of now. later is in the order of the first edits, without duplicates.
 func (u *unmerge) later(ctx context.Context, name, now string) (lines, later []string, err error) {
 	t, err := u.history(ctx, name, now)
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package workbench puts together where a model works on one line of candidates: the draft
-// over the snapshot, the tools, the boxes in which it tries things, and the record of what
-// they did.
+// Package workbench assembles the place where a model works on one line of candidates: the draft over the snapshot, the tools, the
+// boxes in which it tries things, and the record of what they did.
 //
-// Each command has a box of its own from the pool, in which the draft lies over the snapshot
-// as a candidate does; nothing comes out of it but what the command wrote to its streams,
-// and no gate ever sees it. What comes out of a workbench is a response like any other.
+// Each command has a box of its own from the pool, in which the draft lies over the snapshot as a candidate does. Nothing leaves the
+// box except what the command wrote to its streams, and no gate ever sees it. The result of a workbench is a response like any other.
 package workbench
 
 import (
@@ -26,7 +24,7 @@ import (
 	"agent/verify/room"
 )
 
-// A Box is where one command runs. *sandbox.Box is one.
+// A Box is where one command runs. *sandbox.Box implements it.
 type Box interface {
 	Apply(ctx context.Context, cs workspace.Changeset) error
 	Run(ctx context.Context, cmd guest.Command) (guest.Result, error)
@@ -38,42 +36,40 @@ type Workbench struct {
 	Model  conversation.Model
 	Record conversation.Record
 	Fence  agent.Fence
-	// Window is how many tokens the smallest model holds, 0 for not known; see [conversation.Conversation].
+	// Window is how many tokens the smallest model holds, 0 if unknown; see [conversation.Conversation].
 	Window int
-	// Symbols are what is known of the workspace; nil for nothing.
+	// Symbols is what is known about the workspace; nil for nothing.
 	Symbols *ledger.Ledger
-	// Tell takes what is called; nil for nobody.
+	// Tell receives what is called; nil if nobody watches.
 	Tell func(conversation.Progress)
-	// Start starts a box, and Turn waits until it may work; without them there are no tools
-	// that need one.
+	// Start starts a box, and Turn waits until it may work. Without them there are no tools that need a box.
 	Start func(ctx context.Context, spec sandbox.Spec) (Box, error)
 	Turn  func(ctx context.Context) (give func(), err error)
-	// Fetch asks web servers; nil where the user allows none.
+	// Fetch asks web servers; nil if the user allows none.
 	Fetch tools.Fetch
-	// Tools are those that the role of the model has; nil for all.
+	// Tools lists the tools that the role of the model has; nil for all.
 	Tools []string
 	// Caps bound each conversation.
 	Caps conversation.Caps
-	// Hide takes the configured secrets out of what tools answer; nil hides nothing.
+	// Hide removes the configured secrets from what tools answer; nil hides nothing.
 	Hide func(string) string
 
 	bench tools.Bench
 }
 
-// On returns the conversation about the workspace of a stage as changes leave it. There is
-// one at a time.
+// On returns the conversation about the workspace of a stage, as changes leave it. There is only one at a time.
 func (w *Workbench) On(changes workspace.Changeset, st gate.Stage, g *gate.Gate) agent.Model {
 	c := w.on(st.Base, changes, func(context.Context) (gate.Stage, *gate.Gate, error) { return st, g, nil })
 	return &c
 }
 
-// Chat returns a conversation with a person about a workspace, with no draft yet. frozen makes what boxes are started on, when
-// the first is wanted.
+// Chat returns a conversation with a person about a workspace, without a draft yet. frozen makes the stage that boxes are started on,
+// when the first box is wanted.
 func (w *Workbench) Chat(base *workspace.Manifest, frozen func(context.Context) (gate.Stage, *gate.Gate, error)) *conversation.Chat {
 	return &conversation.Chat{Conversation: w.on(base, workspace.Changeset{}, frozen)}
 }
 
-// on puts a conversation together.
+// on assembles a conversation.
 func (w *Workbench) on(base *workspace.Manifest, changes workspace.Changeset, frozen func(context.Context) (gate.Stage, *gate.Gate, error)) conversation.Conversation {
 	w.bench.Draft, w.bench.Symbols, w.bench.Only = draft.New(base.With(changes)), w.Symbols, w.Tools
 	w.bench.Fetch, w.bench.Hide = w.Fetch, w.Hide
@@ -84,14 +80,14 @@ func (w *Workbench) on(base *workspace.Manifest, changes workspace.Changeset, fr
 	return conversation.Conversation{Model: w.Model, Record: w.Record, Bench: &w.bench, Fence: w.Fence, Window: w.Window, Caps: w.Caps, Tell: w.Tell}
 }
 
-// A place is where drafts on top of changes are tried.
+// A place is where drafts are tried on top of changes.
 type place struct {
 	*Workbench
 	changes workspace.Changeset
 	frozen  func(context.Context) (gate.Stage, *gate.Gate, error)
 }
 
-// maxOutput bounds what is kept of one stream of a command, in bytes: the model is shown less.
+// maxOutput bounds what is kept of one stream of a command, in bytes; the model is shown less.
 const maxOutput = 64 << 10
 
 // command implements [tools.Command].
@@ -132,7 +128,7 @@ func (p place) command(ctx context.Context, draft workspace.Changeset, line stri
 	return p.told(result, limit), nil
 }
 
-// told is how a command ended, in words for a model.
+// told says how a command ended, in words for a model.
 func (p place) told(r guest.Result, limit time.Duration) tools.Ran {
 	ran := tools.Ran{Exit: r.Exit}
 	switch {

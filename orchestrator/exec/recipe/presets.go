@@ -1,11 +1,9 @@
 package recipe
 
-// presets are the coding agents that are known, by the names of their commands. Each was run offline against a
-// server that plays its model. What a box is asked to do without, as updates and reports, could not leave it anyway:
-// switched off, it costs no time.
+// presets holds the known coding agents, by the names of their commands. Each was run offline against a server that plays its model.
+// Updates and reports, which they are told to do without, could not leave the box anyway; switched off, they cost no time.
 //
-// The box is their sandbox, so that none asks before it edits: nobody would be there to answer, and the gate
-// judges what comes out.
+// The box is their sandbox, so none asks before it edits: nobody would be there to answer, and the gate judges what comes out.
 var presets = map[string]Recipe{
 	"claude": {
 		NPM: []string{"@anthropic-ai/claude-code@2.1.332"}, Vendor: "anthropic",

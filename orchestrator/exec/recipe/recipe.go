@@ -1,6 +1,5 @@
-// Package recipe says how a program of others works in a box: how it gets in, how it finds its model there, and
-// what else it may reach. It knows the coding agents that there are, one row each, and takes the user's word
-// before its own. It starts nothing.
+// Package recipe says how a third-party program works in a box: how it gets in, how it finds its model there, and what else it may
+// reach. It has one row for each known coding agent; the user's own recipes take precedence. It starts nothing.
 package recipe
 
 import (
@@ -15,30 +14,29 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Recipe is one program. In Env and Files {gateway} stands for the address of the model's API in the box, and
-// {key} for what the program is to take for a key.
+// A Recipe describes one program. In Env and Files, {gateway} stands for the address of the model's API in the box, and {key} for what
+// the program takes for a key.
 type Recipe struct {
-	// Program is what is started, looked up in the box; "" for the name of the recipe.
+	// Program is what is started, looked up in the box; "" means the name of the recipe.
 	Program string `toml:"program" json:"program,omitempty"`
-	// NPM are packages of npm with their versions, NAME@VERSION, that are installed for it, and Debian those of
-	// Debian.
+	// NPM lists the npm packages, as NAME@VERSION, that are installed for it; Debian lists the Debian packages.
 	NPM    []string `toml:"npm" json:"npm,omitempty"`
 	Debian []string `toml:"debian" json:"debian,omitempty"`
-	// Bin names programs by their files below node_modules, in which ARCH stands for x64 or arm64.
+	// Bin maps the names of programs to their files below node_modules, in which ARCH stands for x64 or arm64.
 	Bin map[string]string `toml:"bin" json:"bin,omitempty"`
-	// Vendor is whose models it asks, through the gateway; "" for none.
+	// Vendor is the vendor whose models it asks, through the gateway; "" for none.
 	Vendor string `toml:"vendor" json:"vendor,omitempty"`
-	// Env is what it finds in its environment, and Files are files below its home directory.
+	// Env is its environment; Files are files below its home directory.
 	Env   map[string]string `toml:"env" json:"env,omitempty"`
 	Files map[string]string `toml:"files" json:"files,omitempty"`
-	// Args follow the user's own: those of "" always, others where the first argument is that word.
+	// Args are appended to the user's own arguments: those of "" always, others if the first argument is that word.
 	Args map[string][]string `toml:"args" json:"args,omitempty"`
-	// Allow are hosts that it may reach besides.
+	// Allow lists further hosts that it may reach.
 	Allow []string `toml:"allow" json:"allow,omitempty"`
 }
 
-// Find returns the recipe of a program by the name of its command, the user's own before the preset, field by field;
-// false where there is none.
+// Find returns the recipe for the name of a command. Field by field, the user's own recipe takes precedence over the preset. It returns
+// false if there is neither.
 func Find(user map[string]Recipe, command string) (name string, r Recipe, ok bool) {
 	name = path.Base(command)
 	preset, known := presets[name]
@@ -54,7 +52,7 @@ func Find(user map[string]Recipe, command string) (name string, r Recipe, ok boo
 	return name, r, true
 }
 
-// first returns the first list that is given.
+// first returns the first list that is not nil.
 func first(lists ...[]string) []string {
 	for _, l := range lists {
 		if l != nil {
@@ -64,7 +62,7 @@ func first(lists ...[]string) []string {
 	return nil
 }
 
-// over lays one map over another.
+// over lays the map own over the map under.
 func over[V any](under, own map[string]V) map[string]V {
 	if under == nil {
 		under = map[string]V{}
@@ -82,7 +80,7 @@ var (
 	variable      = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// Check reports what makes r of no use. vendors are those that a gateway stands for.
+// Check returns an error that says what makes r unusable. vendors are those that a gateway stands for.
 func (r Recipe) Check(vendors []string) error {
 	for _, p := range r.NPM {
 		if !npmPackage.MatchString(p) {
@@ -122,8 +120,8 @@ type Start struct {
 	Env     map[string]string
 }
 
-// Begin returns how the program is started in place of the user's command, with the API at an address and a key that
-// is none.
+// Begin returns how the program is started in place of the user's command. gateway is the address of the API; key stands in for a key
+// and is not a real one.
 func (r Recipe) Begin(command []string, gateway, key string) Start {
 	fill := strings.NewReplacer("{gateway}", gateway, "{key}", key)
 	s := Start{Command: append([]string{r.Program}, command[1:]...), Env: map[string]string{}}
@@ -141,8 +139,8 @@ func (r Recipe) Begin(command []string, gateway, key string) Start {
 	if len(r.Files) == 0 {
 		return s
 	}
-	// The files come as variables, which the shell that starts the program writes and takes away: whatever they hold is
-	// no code of its.
+	// The files arrive as variables, which the shell that starts the program writes to disk and unsets: whatever they contain is never
+	// code of that shell.
 	script := "umask 077\n"
 	for i, name := range slices.Sorted(maps.Keys(r.Files)) {
 		held := fmt.Sprintf("AGENT_EXEC_FILE_%d", i)
@@ -154,5 +152,5 @@ func (r Recipe) Begin(command []string, gateway, key string) Start {
 	return s
 }
 
-// quote is a word of the shell.
+// quote returns s as one word of the shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

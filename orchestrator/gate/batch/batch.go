@@ -1,12 +1,12 @@
-// Package batch has the gates judge candidates together that come at about the same time.
+// Package batch has the gates judge several candidates together if they arrive at about the same time.
 //
-// The gates of one candidate keep two processors busy, so that four at the same time take as long as four one after the
-// other. Where candidates touch different files of one and the same base, as the tasks of a plan do that are carried out
-// side by side, what they come to together is judged once in place of each. This is the batch of a merge queue (bors,
-// Zuul, GitHub's): what passes together passes, and where it does not, each is judged alone, as if there were no queue.
+// The gates of one candidate keep two processors busy, so four at the same time take as long as four in sequence. If candidates touch
+// different files of the same base, as the parallel tasks of a plan do, their combination is judged once instead of each of them. This
+// is the batch of a merge queue (bors, Zuul, GitHub's): candidates that pass together pass. If they do not, each is judged alone, as if
+// there were no queue.
 //
-// What was judged together is proved together and not alone: whoever promotes or merges one of such candidates does it with
-// all of its [Batch], or has it judged again.
+// Candidates that were judged together are proved together and not alone: a caller that promotes or merges one of them does so with its
+// whole [Batch], or has it judged again.
 package batch
 
 import (
@@ -23,35 +23,35 @@ import (
 	"agent/verify/policy"
 )
 
-// How long a candidate waits for others that are on their way: a share of what the last judgement took.
+// How long a candidate waits for others that are on their way: a share of the time that the last judgement took.
 const (
 	firstWait = 300 * time.Millisecond // before anything was judged
 	mostWait  = 5 * time.Second
-	waitShare = 4 // one part of so many
+	waitShare = 4 // the last judgement's time is divided by it
 )
 
-// A Queue has candidates judged, as many together as fit. It is safe for concurrent use.
+// A Queue has candidates judged, as many together as possible. It is safe for concurrent use.
 type Queue struct {
-	// Slots is how many judgements go on at the same time; 0 means one for every two processors.
+	// Slots is how many judgements run at the same time; 0 means one for every two processors.
 	Slots int
-	// Patience is how long a candidate waits for others that are on their way; 0 means a quarter of what the last judgement took.
+	// Patience is how long a candidate waits for others on their way; 0 means a quarter of what the last judgement took.
 	Patience time.Duration
 
 	mu      sync.Mutex
-	members map[*Member]bool // true for those that may yet ask
-	waiting []*question      // the oldest first
+	members map[*Member]bool // true for those that may still ask
+	waiting []*question      // oldest first
 	busy    int
 	took    time.Duration // by the last judgement
 	timer   *time.Timer
 }
 
-// A Batch is what was judged together, and passed.
+// A Batch is a set of candidates that were judged together and passed.
 type Batch struct {
 	// Members are the names of those that asked, in the order of the questions.
 	Members []string
 }
 
-// A Member asks a Queue for one run. It implements gate.Verifier.
+// A Member asks a Queue on behalf of one run. It implements gate.Verifier.
 type Member struct {
 	queue *Queue
 	name  string
@@ -68,7 +68,7 @@ type question struct {
 	req    verify.Request
 	emit   func(verify.Event)
 	at     time.Time
-	// alone judges it by itself. ended says why nobody waits any more, whenDone calls act then, and values returns a context without that end.
+	// alone judges it by itself. ended says why nobody waits any more, whenDone then calls act. values is the context without its end.
 	alone    func() (verify.Report, error)
 	ended    func() error
 	whenDone func(act func()) (stop func() bool)
@@ -79,8 +79,8 @@ type question struct {
 	err    error
 }
 
-// Join returns who asks v for a run. name tells it from others in what people are told, and hide takes the configured secrets out of a text, nil for
-// none. It is to be closed when the run has ended.
+// Join returns a Member that asks v for a run. name distinguishes it from others in messages to people. hide takes the configured
+// secrets out of a text, nil for none. Close it when the run has ended.
 func (q *Queue) Join(name string, v gate.Verifier, hide func(string) string) *Member {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,14 +92,14 @@ func (q *Queue) Join(name string, v gate.Verifier, hide func(string) string) *Me
 	return m
 }
 
-// Alone returns who asks v for a run whose candidate is judged by itself, when there is a slot. It is to be closed when the run has ended.
+// Alone returns a Member whose candidates v judges by themselves, once there is a slot. Close it when the run has ended.
 func (q *Queue) Alone(v gate.Verifier) *Member {
 	m := q.Join("", v, nil)
 	m.alone = true
 	return m
 }
 
-// Close says that nothing more is asked.
+// Close says that the member asks nothing more.
 func (m *Member) Close() {
 	m.queue.mu.Lock()
 	defer m.queue.mu.Unlock()
@@ -107,21 +107,21 @@ func (m *Member) Close() {
 	m.queue.dispatch()
 }
 
-// Batch returns with what a changeset was judged that passed, by its digest; nil where it was judged alone.
+// Batch returns the batch in which a changeset, named by its digest, was judged and passed; nil if it was judged alone.
 func (m *Member) Batch(digest string) *Batch {
 	m.queue.mu.Lock()
 	defer m.queue.mu.Unlock()
 	return m.with[digest]
 }
 
-// Batches are all that it was part of, in their order.
+// Batches returns all batches that the member was part of, in their order.
 func (m *Member) Batches() []*Batch {
 	m.queue.mu.Lock()
 	defer m.queue.mu.Unlock()
 	return slices.Clone(m.all)
 }
 
-// Verify implements gate.Verifier. The report of a candidate that was judged with others speaks of its own files.
+// Verify implements gate.Verifier. The report of a candidate that was judged with others covers its own files.
 func (m *Member) Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error) {
 	q := m.queue
 	if emit == nil {
@@ -139,17 +139,17 @@ func (m *Member) Verify(ctx context.Context, req verify.Request, emit func(verif
 	q.waiting = append(q.waiting, ask)
 	q.dispatch()
 	q.mu.Unlock()
-	// Also when ctx has ended: boxes may be there until the judgement has.
+	// Waited for even if ctx has ended: boxes may exist until the judgement ends.
 	<-ask.over
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if _, open := q.members[m]; open && ask.report.Verdict != verify.Pass { // it may be mended
+	if _, open := q.members[m]; open && ask.report.Verdict != verify.Pass { // it may be repaired and ask again
 		q.members[m] = true
 	}
 	return ask.report, ask.err
 }
 
-// dispatch has as many judged as there are slots for; mu is held.
+// dispatch starts as many judgements as there are slots for; mu is held.
 func (q *Queue) dispatch() {
 	slots := q.Slots
 	if slots == 0 {
@@ -173,8 +173,8 @@ func (q *Queue) dispatch() {
 	}
 }
 
-// patience is how long the oldest question waits for company: not at all where nobody else is on the way, or where there is a slot for everybody. mu is
-// held.
+// patience returns how long the oldest question waits for company: not at all if nobody else is on the way, or if there is a slot for
+// everybody. mu is held.
 func (q *Queue) patience(slots int) time.Duration {
 	coming := false
 	for _, asks := range q.members {
@@ -191,7 +191,7 @@ func (q *Queue) patience(slots int) time.Duration {
 	return min(q.took/waitShare, mostWait)
 }
 
-// take takes the oldest question from those that wait, with all that can be judged with it; mu is held.
+// take removes the oldest question from those that wait, with all that can be judged together with it; mu is held.
 func (q *Queue) take() (group []*question) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(ask *question) bool {
 		if len(group) > 0 {
@@ -208,7 +208,7 @@ func (q *Queue) take() (group []*question) {
 	return group
 }
 
-// judge answers questions that one slot was taken for.
+// judge answers the questions of a group, for which one slot was taken.
 func (q *Queue) judge(group []*question) {
 	began := time.Now()
 	if len(group) == 1 || !q.together(group) {
@@ -225,16 +225,16 @@ func (q *Queue) judge(group []*question) {
 	q.dispatch()
 }
 
-// together judges questions as one, and answers them where that passes for each. false says that nobody was answered.
+// together judges questions as one, and answers them if that passes for each. It returns false if it answered none.
 func (q *Queue) together(group []*question) bool {
 	req, _ := merge(group)
 	ctx, cancel := whileAny(group)
 	defer cancel()
 	tell := teller{group: group}
-	// Whoever is told of bytes is told when they are final, which they are with the verdict.
+	// Callers that want the final bytes get them with the verdict, when the bytes are final.
 	req.Settled = nil
 	report, err := group[0].member.judge.Verify(ctx, req, tell.event)
-	asks := func(h policy.Hold) bool { return h.Kind != policy.Unproven } // of that each part has its own
+	asks := func(h policy.Hold) bool { return h.Kind != policy.Unproven } // each part has its own of that
 	if err != nil || report.Verdict != verify.Pass || slices.ContainsFunc(report.Holds, asks) {
 		return false
 	}
@@ -255,7 +255,7 @@ func (q *Queue) together(group []*question) bool {
 	if left != 0 {
 		return false
 	}
-	// What it found is the baseline of the tree with all of it, which is one.
+	// The baseline it found is that of the tree with all the changes, which is one tree.
 	parts[0].Baseline = report.Baseline
 	tell.ended()
 	q.mu.Lock()
@@ -268,7 +268,7 @@ func (q *Queue) together(group []*question) bool {
 		if ask.req.Settled != nil {
 			ask.req.Settled(parts[i].Changeset)
 		}
-		// One that somebody ended meanwhile has no answer, as when it is judged alone.
+		// A question whose context ended meanwhile gets no answer, as when it is judged alone.
 		if ask.err = ask.ended(); ask.err == nil {
 			ask.report = parts[i]
 		}
@@ -277,7 +277,7 @@ func (q *Queue) together(group []*question) bool {
 	return true
 }
 
-// merge returns what questions come to as one. ok is false where they cannot be judged together.
+// merge combines questions into one request. ok is false if they cannot be judged together.
 func merge(group []*question) (one verify.Request, ok bool) {
 	one = group[0].req
 	one.Changeset, one.Config.Gates = workspace.Changeset{}, nil
@@ -312,14 +312,14 @@ func merge(group []*question) (one verify.Request, ok bool) {
 	return one, len(one.Config.Gates) <= verify.MaxCustom && one.Changeset.Check() == nil && one.Changeset.CheckBounds() == nil
 }
 
-// alike reports whether two requests differ in nothing but their changes and the gates of their own.
+// alike reports whether two requests differ only in their changes and their own gates.
 func alike(a, b verify.Request) bool {
 	a.Config.Gates, b.Config.Gates = nil, nil
 	return a.Patched == verify.Layer{} && b.Patched == verify.Layer{} && a.Base.Digest() == b.Base.Digest() && a.Toolchain == b.Toolchain && a.Installed == b.Installed &&
 		a.Model == b.Model && slices.Equal(a.Allow, b.Allow) && reflect.DeepEqual(a.Config, b.Config)
 }
 
-// part is what a report of all says of one of them.
+// part returns what a common report says about one of the questions.
 func part(group []*question, i int, r verify.Report) (p verify.Report, err error) {
 	ask := group[i]
 	flat, err := ask.req.Changeset.Flatten()
@@ -363,7 +363,7 @@ func part(group []*question, i int, r verify.Report) (p verify.Report, err error
 	return p, nil
 }
 
-// theirs are the names of the gates that others of a group have and one has not.
+// theirs returns the names of the gates that others of a group have and question i has not.
 func theirs(group []*question, i int) map[string]bool {
 	list := map[string]bool{}
 	for _, ask := range group {

@@ -8,14 +8,14 @@ import (
 	"agent/verify"
 )
 
-// A teller tells all of a group what the gates do. That a gate is at an end it tells when the group has passed: else each is judged
-// alone, and has other verdicts.
+// A teller tells every member of a group what the gates do. It reports the end of a gate only when the group has passed: otherwise each
+// candidate is judged alone and gets other verdicts.
 type teller struct {
 	group []*question
 	later []verify.Event
 }
 
-// event takes one event of the judgement of all.
+// event takes one event of the common judgement.
 func (t *teller) event(e verify.Event) {
 	if e.Done && e.Request == nil {
 		t.later = append(t.later, e)
@@ -31,7 +31,7 @@ func (t *teller) ended() {
 	}
 }
 
-// tell tells each of what concerns it.
+// tell passes an event to every question that it concerns.
 func (t *teller) tell(e verify.Event) {
 	for i, ask := range t.group {
 		if !theirs(t.group, i)[e.Gate] {
@@ -40,7 +40,7 @@ func (t *teller) tell(e verify.Event) {
 	}
 }
 
-// whileAny returns a context that ends when those of all questions have. It has the values of the first.
+// whileAny returns a context that ends when the contexts of all questions have ended. It has the values of the first.
 func whileAny(group []*question) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(group[0].values())
 	var left atomic.Int32
@@ -61,7 +61,7 @@ func whileAny(group []*question) (context.Context, context.CancelFunc) {
 	}
 }
 
-// names lists the others of a group, for people.
+// names lists the other members of a group, for people.
 func names(group []*question, i int) string {
 	var list []string
 	for j, ask := range group {
@@ -75,7 +75,7 @@ func names(group []*question, i int) string {
 	return strings.Join(list, "")
 }
 
-// join puts a sentence behind another one, if there is one.
+// join appends a sentence to another one, if there is one.
 func join(text, more string) string {
 	if text == "" {
 		return more

@@ -1,4 +1,4 @@
-// Package directive reads the orders that a person left for a loop, from a file of the workspace.
+// Package directive reads the orders that a person left for a loop from a file of the workspace.
 package directive
 
 import (
@@ -17,26 +17,23 @@ import (
 	"agent/orchestrator/tournament"
 )
 
-// maxDirectives bounds that file, in bytes.
+// maxDirectives bounds the size of that file, in bytes.
 const maxDirectives = 64 << 10
 
 // A Directive is one order of a person, an item of the list in DirectivesFile.
 type Directive struct {
-	// Text is the item, white space collapsed: by it a directive is known, so
-	// that another wording is another order.
+	// Text is the item with white space collapsed. It identifies the directive, so that another wording is another order.
 	Text string
-	// Path is what stands before a colon, "" for none. It aims at a file only
-	// when that is there; else it is part of the sentence.
+	// Path is the text before a colon, "" for none. It aims at a file only if that exists; otherwise it is part of the sentence.
 	Path string
 	// Rest is Text without Path.
 	Rest string
 }
 
-// List reads the directives of the workspace at root that are not marked
-// as done, in their order; none when there is no file.
+// List returns the directives of the workspace at root that are not marked as done, in their order; none if there is no file.
 //
-// A file that cannot be trusted to be what the person wrote, as a link, is an
-// *agent.StopError: an order that is passed over without a word looks obeyed.
+// A file that cannot be trusted to be what the person wrote, such as a link, is an *agent.StopError: an order that is silently skipped
+// looks obeyed.
 func List(root string) ([]Directive, error) {
 	text, err := readDirectives(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,8 +48,7 @@ func List(root string) ([]Directive, error) {
 	return parseDirectives(text), nil
 }
 
-// readDirectives reads the file and nothing else: no link on the way, no
-// device, no FIFO that nobody writes to.
+// readDirectives reads the file and nothing else: no link on the way, no device, no FIFO that nobody writes to.
 func readDirectives(root string) (string, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -75,7 +71,7 @@ func readDirectives(root string) (string, error) {
 		return "", err
 	}
 	defer f.Close() // it was only read
-	// What was opened must be what was looked at.
+	// The file that was opened must be the one that was examined.
 	if is, err := f.Stat(); err != nil || !os.SameFile(was, is) {
 		return "", errors.New("it is being replaced")
 	}
@@ -91,8 +87,8 @@ func readDirectives(root string) (string, error) {
 	return string(text), nil
 }
 
-// parseDirectives reads the items of the lists in a Markdown text. An item goes
-// on in the indented lines below it. What stands in a fence is an example.
+// parseDirectives reads the items of the lists in a Markdown text. An item continues in the indented lines below it. Text within a
+// fence is an example.
 func parseDirectives(text string) []Directive {
 	var items []string
 	fenced, open := false, false // within a fence; below an item that counts
@@ -120,8 +116,7 @@ func parseDirectives(text string) []Directive {
 	return list
 }
 
-// listItem returns the text of a line that is a list's item, "" for one that is
-// empty or checked off; ok is false for any other line.
+// listItem returns the text of a line that is a list item, "" for one that is empty or checked off; ok is false for any other line.
 func listItem(line string) (text string, ok bool) {
 	marker, text, _ := strings.Cut(line, " ")
 	if marker != "-" && marker != "*" && marker != "+" {
@@ -135,7 +130,7 @@ func listItem(line string) (text string, ok bool) {
 	return strings.TrimSpace(text), true
 }
 
-// cutAny cuts the first of the prefixes that fits.
+// cutAny cuts the first prefix that matches.
 func cutAny(s string, prefixes ...string) (rest string, found bool) {
 	for _, p := range prefixes {
 		if rest, found = strings.CutPrefix(s, p); found {
@@ -145,7 +140,7 @@ func cutAny(s string, prefixes ...string) (rest string, found bool) {
 	return s, false
 }
 
-// newDirective takes an item apart.
+// newDirective splits an item into its parts.
 func newDirective(item string) Directive {
 	d := Directive{Text: strings.Join(strings.Fields(item), " ")}
 	if name, rest, ok := strings.Cut(d.Text, ": "); ok {

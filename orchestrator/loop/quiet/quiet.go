@@ -1,4 +1,4 @@
-// Package quiet reads the hours of the day in which a loop begins nothing.
+// Package quiet reads the hours of the day in which a loop starts nothing.
 package quiet
 
 import (
@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Hours are times of each day, in the zone of a clock, in which a loop begins nothing. They may go over midnight. The zero value is none.
+// Hours are times of each day, in the zone of a clock, in which a loop starts nothing. They may span midnight. The zero value has none.
 type Hours struct {
 	from, to int // minutes since midnight
 }
 
-// Parse reads hours such as "22:00-07:00"; "" is none.
+// Parse reads hours such as "22:00-07:00"; "" means none.
 func Parse(text string) (Hours, error) {
 	if text == "" {
 		return Hours{}, nil
@@ -32,7 +32,7 @@ func Parse(text string) (Hours, error) {
 	return Hours{at[0], at[1]}, nil
 }
 
-// Until returns when the quiet hours end that t lies in; false where it lies in none.
+// Until returns the end of the quiet hours that contain t; false if there are none.
 func (q Hours) Until(t time.Time) (time.Time, bool) {
 	now := t.Hour()*60 + t.Minute()
 	day, within := t.Day(), q.from <= now && now < q.to

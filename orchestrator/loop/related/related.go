@@ -1,4 +1,4 @@
-// Package related finds what is worth reading beside the files to change.
+// Package related finds what is worth reading besides the files to change.
 package related
 
 import (
@@ -17,18 +17,18 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// What is shown beside the files to change: a share of the budget up to a bound, since what is only there to be read
-// distracts from what is to be done.
+// How much is shown besides the files to change: a share of the budget, up to a bound, since text that is only there to be read
+// distracts from the task.
 const (
 	relatedShare, maxRelated = 6, 128 << 10
-	// relatedEach is the part of it that one file may have, mostRelated how many files there may be.
+	// relatedEach is the fraction of it that one file may take; mostRelated bounds the number of files.
 	relatedEach, mostRelated = 4, 24
-	// goalShare is how well a file must fit the goal beside the best one.
+	// goalShare is how well a file must fit the goal, relative to the best one.
 	goalShare = 0.3
 )
 
-// Excerpts returns what is worth reading beside the files of a brief: the tests of its target, who uses it and what it uses, then
-// files that fit the goal, each in parts where it is long.
+// Excerpts returns what is worth reading besides the files of a brief: the tests of its target, the files that use it and those that it
+// uses, then files that fit the goal. Long files are shown in parts.
 func Excerpts(base *workspace.Manifest, known survey.Survey, b agent.Brief, room int) []agent.Excerpt {
 	left := min(room/relatedShare, maxRelated)
 	each := left / relatedEach
@@ -43,7 +43,7 @@ func Excerpts(base *workspace.Manifest, known survey.Survey, b agent.Brief, room
 		}
 		text, err := Text(base, c.path)
 		if err != nil {
-			continue // what is no text shows nothing
+			continue // what is not text shows nothing
 		}
 		text = agent.Show(text, min(each, left), c.names, c.lines)
 		left -= len(text)
@@ -52,20 +52,20 @@ func Excerpts(base *workspace.Manifest, known survey.Survey, b agent.Brief, room
 	return shown
 }
 
-// A relative is a file that is connected with a target, and the places in it that are.
+// A relative is a file that is connected with a target, and the connected places in it.
 type relative struct {
 	path, why string
 	names     []string
 	lines     []int
 }
 
-// A family gathers relatives, each once.
+// A family collects relatives, each once.
 type family struct {
 	list []relative
-	at   map[string]int // by path; -1 for what is shown anyway
+	at   map[string]int // by path; -1 for files that are shown anyway
 }
 
-// add adds a relative, or its places to the one of that path.
+// add adds a relative, or adds its places to the relative with the same path.
 func (f *family) add(r relative) {
 	i, there := f.at[r.path]
 	switch {
@@ -112,7 +112,7 @@ func relatives(base *workspace.Manifest, known survey.Survey, b agent.Brief) []r
 	return f.list
 }
 
-// tests reports whether a test is named after a file: test_tax.py, tax_test.go, tax.test.ts and TaxTest.java are of tax.
+// tests reports whether a test is named after a file: test_tax.py, tax_test.go, tax.test.ts and TaxTest.java belong to tax.
 func tests(test, file string) bool {
 	bare := func(p string) string {
 		name, _, _ := strings.Cut(strings.ToLower(path.Base(p)), ".")
@@ -128,8 +128,8 @@ func tests(test, file string) bool {
 	return of != "" && name == of && test != file
 }
 
-// Text returns a text of the workspace.
-// One that is not UTF-8 is refused rather than repaired: an edit must find the very bytes that the model was shown.
+// Text returns a text of the workspace. One that is not UTF-8 is refused rather than repaired: an edit must find exactly the bytes that
+// the model was shown.
 func Text(base *workspace.Manifest, name string) (string, error) {
 	text, err := base.ReadFile(name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/tournament"
 )
 
-// Keeping is a hunt whose runs keep proposals.
+// Keeping is like Hunt, with runs that keep proposals.
 func Keeping(t *testing.T, j Judge, answers map[string]string) (*Bench, *Script) {
 	t.Helper()
 	b, m := Hunt(t, j, answers)
@@ -17,12 +17,12 @@ func Keeping(t *testing.T, j Judge, answers map[string]string) (*Bench, *Script)
 	return b, m
 }
 
-// Review is a run without a goal.
+// Review is a request without a goal.
 func (b *Bench) Review(who run.Approver) run.Request {
 	return run.Request{Workspace: b.Dir, Approver: who}
 }
 
-// Reviews makes the plans of a hunt reviews.
+// Reviews turns the plans of a hunt into reviews.
 func Reviews(b *Bench) {
 	crew := b.Crew
 	b.Crew = func(id string, emit func(agent.Progress)) tournament.Crew {
@@ -58,11 +58,11 @@ func (b *Bench) State(t *testing.T, id int64) run.ProposalState {
 	return p.State
 }
 
-// AtOnce does what follows a run before the run returns.
+// AtOnce does the work that follows a run before the run returns.
 type AtOnce struct{}
 
 // Go implements gate.Background.
 func (AtOnce) Go(work func()) { work() }
 
-// Wish answers the question for a feature.
+// Wish is an answer to the question for a feature.
 const Wish = "<THOUGHT>\nx may be two as well\n</THOUGHT>\n<SNIPPET>\nx = 2\n</SNIPPET>"

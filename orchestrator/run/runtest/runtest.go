@@ -1,6 +1,5 @@
-// Package runtest gives tests a workspace, a store of their own and a runner between
-// them, with a builder of images that makes none and gates that say what a test
-// wants.
+// Package runtest gives tests a workspace, a store of its own and a runner between them. Its image builder makes no images, and its
+// gates say what a test wants.
 package runtest
 
 import (
@@ -21,8 +20,8 @@ import (
 	"agent/verify"
 )
 
-// Frozen stands for the image builder: these tests are about the order of the
-// phases and what reaches the store and the host, so no image is needed.
+// Frozen stands for the image builder: these tests are about the order of the phases and about what reaches the store and the host, so
+// they need no image.
 type Frozen struct{}
 
 // Ensure implements gate.Snapshotter.
@@ -48,8 +47,7 @@ func (Frozen) Snapshot(_ context.Context, _ images.Image, tree images.Tree, _ st
 	return images.Image{ID: "sha256:" + tree.Digest()}, nil
 }
 
-// Judge stands for the gates: it says what a test needs to be said, and may do
-// what a user does meanwhile.
+// Judge stands for the gates: it gives the report that a test needs, and may do what a user does meanwhile.
 type Judge func(ctx context.Context, req verify.Request) (verify.Report, error)
 
 // Verify implements gate.Verifier.
@@ -57,7 +55,7 @@ func (j Judge) Verify(ctx context.Context, req verify.Request, _ func(verify.Eve
 	return j(ctx, req)
 }
 
-// Says is a judge who says v, with a finding in a.py unless it is a pass.
+// Says returns a judge whose verdict is v, with a finding in a.py unless v is a pass.
 func Says(v verify.Verdict) Judge {
 	return func(_ context.Context, req verify.Request) (verify.Report, error) {
 		gate := verify.Gate{Name: "tests", Verdict: v, Seconds: 0.5, Detail: "as the test wants"}
@@ -76,7 +74,7 @@ func (d Decide) Approve(context.Context, run.Proposal) (run.Answer, error) {
 	return run.Answer{Decision: run.Decision(d), By: "the test"}, nil
 }
 
-// Patch makes x two in a.py, and a new file new/b.py.
+// Patch sets x to two in a.py and creates the file new/b.py.
 const Patch = `<EDIT file="a.py"><SEARCH>
 x = 1
 </SEARCH><REPLACE>
@@ -91,13 +89,13 @@ type Bench struct {
 	Dir    string
 	DB     *store.DB
 	Runner *run.Runner
-	// States are those that the watcher was told of.
+	// States are the states that the watcher was told of.
 	States []run.State
-	// Crew finds the change of a request without a patch; nil where there is none.
+	// Crew finds the change of a request without a patch; nil if there is none.
 	Crew func(run string, emit func(agent.Progress)) tournament.Crew
 }
 
-// Setup returns a bench whose workspace holds a.py, x = 1, and whose candidates j judges.
+// Setup returns a bench whose workspace holds a.py with x = 1. j judges its candidates.
 func Setup(t *testing.T, j Judge) *Bench {
 	t.Helper()
 	db, _ := storetest.New(t)
@@ -124,7 +122,7 @@ func Setup(t *testing.T, j Judge) *Bench {
 	return b
 }
 
-// Write writes a file of the workspace.
+// Write writes a file in the workspace.
 func (b *Bench) Write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(b.Dir, name), []byte(text), 0o644); err != nil {
@@ -132,7 +130,7 @@ func (b *Bench) Write(t *testing.T, name, text string) {
 	}
 }
 
-// Request is one to promote Patch.
+// Request returns a request to promote Patch.
 func (b *Bench) Request() run.Request {
 	return run.Request{Workspace: b.Dir, Patch: []byte(Patch), PatchName: "p.xml", Approver: Decide(run.Apply)}
 }
@@ -177,7 +175,7 @@ func (b *Bench) Promoted(t *testing.T) {
 	}
 }
 
-// Ended checks the document and that the record says the same.
+// Ended checks the document, and that the record agrees with it.
 func (b *Bench) Ended(t *testing.T, doc run.Document, state run.State, verdict verify.Verdict, exit int) {
 	t.Helper()
 	if doc.State != state || doc.Verdict != verdict || doc.Exit != exit {
@@ -202,7 +200,7 @@ func (b *Bench) Ended(t *testing.T, doc run.Document, state run.State, verdict v
 	}
 }
 
-// Run has a request done, by the crew where it has no patch.
+// Run performs a request, with the crew if it has no patch.
 func (b *Bench) Run(ctx context.Context, req run.Request) run.Document {
 	return (&tournament.Runner{Runner: b.Runner, Crew: b.Crew}).Run(ctx, req)
 }

@@ -14,15 +14,14 @@ import (
 	"agent/verify"
 )
 
-// A Script answers questions by their step; a step that is not in it ends the
-// run. It keeps what was asked.
+// A Script answers questions by their step; a step that it does not have ends the run. It keeps what was asked.
 type Script struct {
 	mu sync.Mutex
-	// Answers are the texts by step.
+	// Answers are the texts, by step.
 	Answers map[string]string
 	// Asked are the questions so far.
 	Asked []agent.Question
-	// Before, when not nil, is called before a question is sent.
+	// Before, if not nil, is called before a question is sent.
 	Before func(context.Context, agent.Question) (agent.Question, error)
 }
 
@@ -38,7 +37,7 @@ func (s *Script) Ask(_ context.Context, q agent.Question) (agent.Reply, error) {
 	return agent.Reply{Text: text, Model: "script/1"}, nil
 }
 
-// checkpoint is what the test does before a question is sent, if anything.
+// checkpoint does what the test wants before a question is sent, if anything.
 func (s *Script) checkpoint(ctx context.Context, q agent.Question) (agent.Question, error) {
 	if s.Before == nil {
 		return q, nil
@@ -69,12 +68,12 @@ func (p Plans) Plan(_ context.Context, base *workspace.Manifest, req run.Request
 	return plan, err
 }
 
-// Only answers a question with an edit of a.py.
+// Only returns an answer with one edit of a.py.
 func Only(from, to string) string {
 	return fmt.Sprintf("<THOUGHT>%s to %s</THOUGHT><EDIT file=\"a.py\"><SEARCH>\n%s\n</SEARCH><REPLACE>\n%s\n</REPLACE></EDIT>", from, to, from, to)
 }
 
-// Hunt is a bench with an engineer who works by a Script.
+// Hunt returns a bench whose engineer works by a Script.
 func Hunt(t *testing.T, j Judge, answers map[string]string) (*Bench, *Script) {
 	t.Helper()
 	b, m := Setup(t, j), &Script{Answers: answers}
@@ -91,12 +90,12 @@ func Hunt(t *testing.T, j Judge, answers map[string]string) (*Bench, *Script) {
 	return b, m
 }
 
-// Goal is a request to make x two.
+// Goal returns a request to make x two.
 func (b *Bench) Goal() run.Request {
 	return run.Request{Workspace: b.Dir, Goal: "make x two", Approver: Decide(run.Apply)}
 }
 
-// Wants passes a candidate whose a.py is the text that is wanted.
+// Wants passes a candidate whose a.py is text.
 func Wants(text string) Judge {
 	return func(_ context.Context, req verify.Request) (verify.Report, error) {
 		gate := verify.Gate{Name: "lint", Verdict: verify.Pass}
@@ -108,8 +107,7 @@ func Wants(text string) Judge {
 	}
 }
 
-// Answers are what a person says at one checkpoint after the other; the last
-// one stays.
+// Answers are what a person says at successive checkpoints; the last one is repeated.
 type Answers struct {
 	List []run.Answer
 	// Seen is what was asked about so far.
@@ -122,7 +120,7 @@ func (a *Answers) Approve(_ context.Context, p run.Proposal) (run.Answer, error)
 	return a.List[min(len(a.Seen), len(a.List))-1], nil
 }
 
-// Person gives these answers at a terminal, and then applies.
+// Person returns the answers of a person at a terminal: those in list, then Apply.
 func Person(list ...run.Answer) *Answers {
 	return &Answers{List: append(list, run.Answer{Decision: run.Apply, By: run.ByTerminal})}
 }

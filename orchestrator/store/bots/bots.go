@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// A Queue is where the jobs are. It is a [bot.Queue].
+// A Queue holds the jobs. It is a [bot.Queue].
 type Queue struct{ db *database.DB }
 
 // New returns the jobs of a database.
@@ -21,10 +21,10 @@ func New(db *database.DB) Queue { return Queue{db} }
 
 var _ bot.Queue = Queue{}
 
-// turn has one process at a time count or take jobs: what it reads is what it decides by.
+// turn lets only one process at a time count or take jobs, so that what it reads is still true when it decides.
 const turn = `select pg_advisory_xact_lock(hashtext(current_schema() || '.bot_job'))`
 
-// columns are those of a job, in the order of scan.
+// columns are the columns of a job, in the order of scan.
 const columns = `id, host, repository, event, coalesce(delivery, ''), asked_by, word, number, is_pull, coalesce(act, ''), state, why, tries, token, at`
 
 func scan(row pgx.CollectableRow) (j bot.Job, err error) {
@@ -48,7 +48,7 @@ func (q Queue) Ask(ctx context.Context, a bot.Ask) (fresh bool, err error) {
 	return fresh, err
 }
 
-// maxAsked bounds what is decided on at once.
+// maxAsked bounds how many jobs are decided on at once.
 const maxAsked = 100
 
 // Asked implements [bot.Queue].
@@ -65,7 +65,7 @@ func (q Queue) Asked(ctx context.Context, host string, repositories []string) (l
 	return list, err
 }
 
-// Decide implements [bot.Queue]. A person hears once an hour that a limit is reached.
+// Decide implements [bot.Queue]. It tells a person at most once an hour that a limit is reached.
 func (q Queue) Decide(ctx context.Context, id int64, act bot.Act, why string, tell bool, l bot.Limits) (state bot.State, err error) {
 	err = q.db.Transact(ctx, fmt.Sprintf("decide on job %d", id), func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, turn); err != nil {
@@ -101,7 +101,7 @@ func (q Queue) Decide(ctx context.Context, id int64, act bot.Act, why string, te
 	return state, err
 }
 
-// over says which limit a job would pass, "" for none. What was refused counts for none of them.
+// over says which limit a job would exceed, "" for none. Refused jobs do not count.
 func over(ctx context.Context, tx pgx.Tx, id int64, l bot.Limits) (string, error) {
 	var n [4]int
 	err := tx.QueryRow(ctx, `
@@ -120,7 +120,7 @@ func over(ctx context.Context, tx pgx.Tx, id int64, l bot.Limits) (string, error
 	return "", err
 }
 
-// Stop implements [bot.Queue]. What was asked by an issue also stops by the pull request that was opened for it.
+// Stop implements [bot.Queue]. It also stops what was asked for in an issue when called for the pull request that was opened for it.
 func (q Queue) Stop(ctx context.Context, by bot.Job) (stopped int, err error) {
 	err = q.db.Do(ctx, fmt.Sprintf("stop what is done for %s %d", by.Repository, by.Number), func(ctx context.Context) error {
 		tag, err := q.db.Pool.Exec(ctx, `
@@ -136,7 +136,7 @@ func (q Queue) Stop(ctx context.Context, by bot.Job) (stopped int, err error) {
 	return stopped, err
 }
 
-// Take implements [bot.Queue]. A worker has one job: what else is its own was left over when the record did not answer.
+// Take implements [bot.Queue]. A worker has one job: any other that it owns was left over when the record did not answer.
 func (q Queue) Take(ctx context.Context, host string, repositories []string, owner string, dead func(owner string, beat time.Time) bool) (j bot.Job, err error) {
 	err = q.db.Transact(ctx, "take a job", func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, turn); err != nil {
@@ -193,7 +193,7 @@ func (q Queue) Beat(ctx context.Context, j bot.Job) (stop bool, err error) {
 	return stop, err
 }
 
-// Put implements [bot.Queue]. What ends keeps its worker until it is answered.
+// Put implements [bot.Queue]. A job that ends keeps its worker until it is answered.
 func (q Queue) Put(ctx context.Context, j bot.Job, p bot.Put) error {
 	return q.db.Do(ctx, fmt.Sprintf("record how job %d stands", j.ID), func(ctx context.Context) error {
 		tag, err := q.db.Pool.Exec(ctx, `

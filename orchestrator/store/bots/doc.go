@@ -1,3 +1,3 @@
-// Package bots keeps what people ask the agent for on a forge: a queue of jobs in one table, of which each is done by
-// one worker at a time, and one of a repository at a time.
+// Package bots keeps what people ask the agent to do on a forge: a queue of jobs in one table. One worker at a time does a job, and
+// each repository has at most one job in progress.
 package bots

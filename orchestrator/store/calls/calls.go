@@ -13,15 +13,14 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// A Journal is every request that a process of this record made to a model.
+// A Journal holds every request that a process of this record made to a model.
 type Journal struct{ db *database.DB }
 
-// New returns the journal in db, good for as long as db is open.
+// New returns the journal in db, valid while db is open.
 func New(db *database.DB) Journal { return Journal{db} }
 
-// Find implements [llm.Journal]: it returns the last answer to the question of
-// that digest, or to any for "", in that step of the run, or else the last error. Times have
-// microseconds.
+// Find implements [llm.Journal]: in a step of the run, it returns the last answer to the question with a digest, or to any question for
+// "", or otherwise the last error. Times have microsecond precision.
 func (j Journal) Find(ctx context.Context, run, step, digest string) (llm.Record, bool, error) {
 	var r llm.Record
 	var ok bool
@@ -47,8 +46,7 @@ func (j Journal) Find(ctx context.Context, run, step, digest string) (llm.Record
 	return r, ok, err
 }
 
-// scanCall reads the columns that Find selects. The answer is bytes in the
-// database and a string here, either of which may hold anything.
+// scanCall reads the columns that Find selects. The answer is bytes in the database and a string here; both may hold anything.
 func scanCall(row pgx.CollectableRow) (llm.Record, error) { return scanCallAnd(row) }
 
 // scanCallAnd reads the columns of scanCall, and those after them into more.
@@ -69,13 +67,13 @@ func scanCallAnd(row pgx.CollectableRow, more ...any) (r llm.Record, err error) 
 	return r, err
 }
 
-// beside is what an answer has besides its text, as it stands in the record.
+// beside is what an answer has besides its text, in the form of the record.
 type beside struct {
 	Calls []llm.ToolCall `json:"calls"`
 	State *llm.State     `json:"state,omitempty"`
 }
 
-// newBeside returns what o has of it, empty for text alone.
+// newBeside returns the beside of o, empty if o has only text.
 func newBeside(o llm.Outcome) ([]byte, error) {
 	if len(o.Calls) == 0 && o.State == nil {
 		return []byte{}, nil
@@ -83,9 +81,8 @@ func newBeside(o llm.Outcome) ([]byte, error) {
 	return json.Marshal(beside{o.Calls, o.State})
 }
 
-// Begin implements [llm.Journal]: it enters a request that is about to be made,
-// with what it may cost, and returns its number. A retry whose first answer was
-// lost gets the number of the row that is there.
+// Begin implements [llm.Journal]: it enters a request that is about to be made, with its possible cost, and returns its number. A retry
+// whose first answer was lost gets the number of the row that is already there.
 func (j Journal) Begin(ctx context.Context, r llm.Record) (int64, error) {
 	args := outcomeArgs(r.Outcome)
 	for name, value := range map[string]any{
@@ -98,8 +95,7 @@ func (j Journal) Begin(ctx context.Context, r llm.Record) (int64, error) {
 	}
 	var number int64
 	err := j.db.Do(ctx, "record a request of run "+r.Run, func(ctx context.Context) error {
-		// The update changes nothing; without it a row that is there already
-		// would not be returned.
+		// The update changes nothing; without it, a row that is already there would not be returned.
 		return j.db.Pool.QueryRow(ctx, `
 			insert into model_call as c (op, run, step, attempt, vendor, model, key_id, purpose, template, digest, request,
 				tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason, cost, priced, duration, begun)
@@ -111,9 +107,8 @@ func (j Journal) Begin(ctx context.Context, r llm.Record) (int64, error) {
 	return number, err
 }
 
-// End implements [llm.Journal]: it puts what became of a request in place of
-// the estimate, once. A record that has ended stays as it is, and a second end
-// is an error.
+// End implements [llm.Journal]: it replaces the estimate of a request by its result, once. A record that has ended stays as it is, and
+// a second end is an error.
 func (j Journal) End(ctx context.Context, number int64, o llm.Outcome) error {
 	args := outcomeArgs(o)
 	besides, err := newBeside(o)
@@ -141,11 +136,10 @@ func (j Journal) End(ctx context.Context, number int64, o llm.Outcome) error {
 	})
 }
 
-// errNotUnderWay refuses an end of what was never begun, or has ended.
+// errNotUnderWay refuses an end of what never began, or has ended.
 var errNotUnderWay = errors.New("it is not under way")
 
-// outcomeArgs names what Begin and End both write: what a request may cost, or
-// did.
+// outcomeArgs names what Begin and End both write: what a request may cost, or did cost.
 func outcomeArgs(o llm.Outcome) pgx.NamedArgs {
 	return pgx.NamedArgs{
 		"in": o.Usage.In.N, "in_estimated": o.Usage.In.Estimated, "out": o.Usage.Out.N, "out_estimated": o.Usage.Out.Estimated,
@@ -154,16 +148,13 @@ func outcomeArgs(o llm.Outcome) pgx.NamedArgs {
 	}
 }
 
-// Spent implements [llm.Journal]: what was spent by run, and by all runs since
-// a moment. The iteration of a loop counts with all others of its loop, whatever
-// process did them: a loop that is resumed has spent what it spent. So does a try at a task, with all that was
-// done for its plan. A request
-// that is under way counts with its estimate.
+// Spent implements [llm.Journal]: it returns what run spent, and what all runs spent since a moment. An iteration of a loop counts with
+// all others of its loop, whatever process did them: resuming a loop does not reset what it spent. A try at a task likewise counts with
+// everything done for its plan. A request that is under way counts with its estimate.
 func (j Journal) Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll llm.Spent, err error) {
 	err = j.db.Do(ctx, "sum what run "+run+" spent", func(ctx context.Context) error {
-		// Of one statement, so that both sums see one moment, and of two
-		// subqueries, so that each has its index: a loop is a few hundred rows, a
-		// day not many more, and the table grows for years.
+		// One statement, so that both sums see one moment, and two subqueries, so that each has its index: a loop has a few hundred
+		// rows, a day not many more, and the table grows for years.
 		var ofRunTime, ofAllTime int64
 		err := j.db.Pool.QueryRow(ctx, `
 			select r.*, a.* from

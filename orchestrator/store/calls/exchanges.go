@@ -12,18 +12,16 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// An Exchange is one request to a model with its texts: the question word for
-// word as it was sent, and what came of it.
+// An Exchange is one request to a model with its texts: the question word for word as it was sent, and the result.
 type Exchange struct {
-	Number int64 // in the order in which requests were begun
+	Number int64 // in the order in which requests began
 	llm.Record
 	Question llm.Request
-	Ended    time.Time // zero while it is under way, and for ever if the process died
+	Ended    time.Time // zero while it is under way, and forever if the process died
 }
 
-// Exchanges lists the requests of a run in their order, with those of the
-// iteration whose last run it is. run is the whole name; one that asked
-// nothing has none.
+// Exchanges lists the requests of a run in their order, with those of the iteration whose last run it is. run is the whole ID; a run
+// that asked nothing has none.
 func (j Journal) Exchanges(ctx context.Context, run string) ([]Exchange, error) {
 	var list []Exchange
 	err := j.db.Do(ctx, "read the requests of run "+run, func(ctx context.Context) error {
@@ -41,8 +39,7 @@ func (j Journal) Exchanges(ctx context.Context, run string) ([]Exchange, error) 
 	return list, err
 }
 
-// scanExchange reads the columns that Exchanges selects: those of scanCall and
-// two more.
+// scanExchange reads the columns that Exchanges selects: those of scanCall and two more.
 func scanExchange(row pgx.CollectableRow) (e Exchange, err error) {
 	var ended *time.Time
 	e.Record, err = scanCallAnd(row, &e.Number, &ended)

@@ -10,15 +10,13 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// Keys are the states of the keys to vendors' models. They hold identifiers
-// and never a secret.
+// Keys holds the states of the keys to vendors' models. It contains identifiers and never a secret.
 type Keys struct{ db *database.DB }
 
-// Keys returns the states of the keys that the requests were made with.
+// Keys returns the states of the keys with which the requests were made.
 func (j Journal) Keys() Keys { return Keys(j) }
 
-// Load implements [llm.KeyStates]: it lists the keys of a vendor that are
-// known, by identifier.
+// Load implements [llm.KeyStates]: it lists the known keys of a vendor, by identifier.
 func (k Keys) Load(ctx context.Context, vendor string) ([]llm.KeyState, error) {
 	var list []llm.KeyState
 	err := k.db.Do(ctx, "read the keys of "+vendor, func(ctx context.Context) error {
@@ -39,13 +37,11 @@ func (k Keys) Load(ctx context.Context, vendor string) ([]llm.KeyState, error) {
 	return list, err
 }
 
-// Save implements [llm.KeyStates]: it merges s into what is known of its key,
-// by the rule of [llm.KeyState.Merge]. Merging twice is merging once, so a
-// retry does no harm.
+// Save implements [llm.KeyStates]: it merges s into what is known about its key, by the rule of [llm.KeyState.Merge]. Merging twice is
+// the same as merging once, so a retry does no harm.
 func (k Keys) Save(ctx context.Context, s llm.KeyState) error {
 	return k.db.Do(ctx, "record key "+s.Key+" of "+s.Vendor, func(ctx context.Context) error {
-		// One statement, so that two processes cannot both merge into what
-		// they read. greatest passes over null, which stands for never.
+		// One statement, so that two processes cannot both merge into what they read. greatest ignores null, which stands for never.
 		_, err := k.db.Pool.Exec(ctx, `
 			insert into model_key as k (vendor, key_id, used, until, reason, retired)
 			values (@vendor, @key, @used, @until, nullif(@reason, ''), nullif(@retired, ''))
@@ -65,9 +61,8 @@ func (k Keys) Save(ctx context.Context, s llm.KeyState) error {
 	})
 }
 
-// ForgetKey removes what is known of a key, so that one which was retired or
-// rests is used again. It is for a person who has put the cause right. A key
-// that nobody knows is no error.
+// ForgetKey removes what is known about a key, so that a retired or resting key is used again. It is for a person who has fixed the
+// cause. An unknown key is not an error.
 func (j Journal) ForgetKey(ctx context.Context, vendor, id string) error {
 	return j.db.Do(ctx, "forget key "+id+" of "+vendor, func(ctx context.Context) error {
 		_, err := j.db.Pool.Exec(ctx, `delete from model_key where vendor = @vendor and key_id = @key`,
@@ -76,7 +71,7 @@ func (j Journal) ForgetKey(ctx context.Context, vendor, id string) error {
 	})
 }
 
-// unlessNever returns t for the database, in which null stands for never.
+// unlessNever returns t in the form of the database, where null stands for never.
 func unlessNever(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -14,20 +14,18 @@ import (
 	"agent/sandbox/workspace/secret/disguise"
 )
 
-// A Workbench is the record of the calls that are made for one run. It implements
-// [conversation.Record].
+// A Workbench is the record of the calls that are made for one run. It implements [conversation.Record].
 type Workbench struct {
 	db          *database.DB
 	run, replay string
 }
 
-// Workbench returns the record of the calls of a run. With a replay, which is the name that
-// the calls of an earlier run are recorded under, calls are answered from that one alone,
-// and nothing is kept.
+// Workbench returns the record of the calls of a run. If replay is not "", it is the name under which the calls of an earlier run are
+// recorded: calls are then answered only from there, and nothing is kept.
 func (j Journal) Workbench(run, replay string) Workbench { return Workbench{j.db, run, replay} }
 
-// FindCall implements [conversation.Record]. In a replay a call that was not made then is an
-// error, [llm.ErrNotRecorded].
+// FindCall implements [conversation.Record]. In a replay, a call that was not made in the recorded run is an error,
+// [llm.ErrNotRecorded].
 func (w Workbench) FindCall(ctx context.Context, c conversation.Call) (found conversation.Call, ok bool, err error) {
 	run := w.run
 	if w.replay != "" {
@@ -63,13 +61,12 @@ func scanTool(row pgx.CollectableRow) (c conversation.Call, err error) {
 	return c, err
 }
 
-// SaveCall implements [conversation.Record]. A call that is there already stays as it is.
+// SaveCall implements [conversation.Record]. A call that is already there stays as it is.
 func (w Workbench) SaveCall(ctx context.Context, c conversation.Call) error {
 	if w.replay != "" {
 		return nil
 	}
-	// The arguments are there to be read by people; that they are the same ones is told by
-	// the digest.
+	// The arguments are for people to read; the digest identifies them.
 	arguments, _ := disguise.Hide(c.Arguments)
 	return w.db.Do(ctx, "record a call of run "+w.run, func(ctx context.Context) error {
 		_, err := w.db.Pool.Exec(ctx, `
@@ -103,8 +100,7 @@ func (w Workbench) SaveEnd(ctx context.Context, e conversation.Ended) error {
 	})
 }
 
-// ToolCalls lists the calls of a run in their order, with those of the iteration whose last
-// run it is.
+// ToolCalls lists the calls of a run in their order, with those of the iteration whose last run it is.
 func (j Journal) ToolCalls(ctx context.Context, run string) (list []conversation.Call, err error) {
 	err = j.db.Do(ctx, "read the calls of run "+run, func(ctx context.Context) error {
 		rows, err := j.db.Pool.Query(ctx, `

@@ -1,5 +1,5 @@
-// Package chats keeps conversations of people with models: who asked what, what was answered, and what both add to what
-// the model is shown again. It knows no model and judges nothing.
+// Package chats keeps conversations of people with models: who asked what, what was answered, and what both add to the text that the
+// model sees again. It knows no model and judges nothing.
 package chats
 
 import (
@@ -15,7 +15,7 @@ import (
 	"agent/sandbox/workspace/secret/disguise"
 )
 
-// A Book is where the conversations are.
+// A Book holds the conversations.
 type Book struct{ db *database.DB }
 
 // New returns the conversations of a database.
@@ -27,7 +27,7 @@ var _ chat.Book = Book{}
 func (b Book) Begin(ctx context.Context, c chat.Chat) (int64, error) {
 	op := database.NewOp()
 	err := b.db.Do(ctx, "record a conversation about "+c.Workspace, func(ctx context.Context) error {
-		// The update changes nothing: a retry whose first answer was lost gets the row that is there.
+		// The update changes nothing: a retry whose first answer was lost gets the row that is already there.
 		return b.db.Pool.QueryRow(ctx, `
 			insert into chat as c (op, workspace, title, fence) values (@op, @workspace, '', @fence)
 			on conflict (op) do update set op = c.op returning id`,
@@ -36,7 +36,7 @@ func (b Book) Begin(ctx context.Context, c chat.Chat) (int64, error) {
 	return c.ID, err
 }
 
-// Ask implements [chat.Book]. What the model was to be told with the question is told by it.
+// Ask implements [chat.Book]. It clears the note for the model, which the question has delivered.
 func (b Book) Ask(ctx context.Context, id int64, t chat.Turn) error {
 	pictures, err := bytesOf(t.Pictures)
 	if err != nil {
@@ -61,7 +61,7 @@ func (b Book) Ask(ctx context.Context, id int64, t chat.Turn) error {
 	})
 }
 
-// headline is the beginning of a question, on one line.
+// headline returns the beginning of a question, on one line.
 func headline(text string) string {
 	if r := []rune(strings.Join(strings.Fields(text), " ")); len(r) > 72 {
 		return string(r[:72]) + "…"
@@ -105,7 +105,7 @@ func (b Book) Keep(ctx context.Context, c chat.Chat) error {
 	})
 }
 
-// List returns the conversations about a workspace in which something was asked, "" for all workspaces, the latest first.
+// List returns the conversations about a workspace in which something was asked, "" for all workspaces, latest first.
 func (b Book) List(ctx context.Context, workspace string, limit int) (list []chat.Chat, err error) {
 	err = b.db.Do(ctx, "list conversations", func(ctx context.Context) error {
 		list, err = b.query(ctx, `where questions > 0 and @workspace in ('', workspace) order by coalesce(last, created) desc, id desc limit @limit`,
@@ -115,7 +115,7 @@ func (b Book) List(ctx context.Context, workspace string, limit int) (list []cha
 	return list, err
 }
 
-// Find returns a conversation; database.ErrNotFound says that there is none of that number.
+// Find returns a conversation; database.ErrNotFound means that there is none with that number.
 func (b Book) Find(ctx context.Context, id int64) (c chat.Chat, err error) {
 	err = b.db.Do(ctx, fmt.Sprintf("read conversation %d", id), func(ctx context.Context) error {
 		list, err := b.query(ctx, `where id = @id`, pgx.NamedArgs{"id": id})
@@ -158,7 +158,7 @@ func (b Book) Turns(ctx context.Context, id int64) (list []chat.Turn, err error)
 	return list, err
 }
 
-// scan reads the columns that chat.Turns selects.
+// scan reads the columns that Turns selects.
 func scan(row pgx.CollectableRow) (t chat.Turn, err error) {
 	var asked, pictures, answer, said []byte
 	err = row.Scan(&t.N, &t.Typed, &asked, &pictures, &answer, &t.Model, &t.Cause, &t.Rounds, &t.Calls, &said, &t.Compacted, &t.Begun, &t.Ended)
@@ -172,7 +172,7 @@ func scan(row pgx.CollectableRow) (t chat.Turn, err error) {
 	return t, err
 }
 
-// bytesOf writes a list as JSON, an empty one as nothing.
+// bytesOf encodes a list as JSON; an empty list gives no bytes.
 func bytesOf[T any](list []T) ([]byte, error) {
 	if len(list) == 0 {
 		return []byte{}, nil

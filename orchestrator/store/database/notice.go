@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// The pauses before the first notice, and between two. A server that has refused nothing yet may
-// just be slow: it is given more time before anybody is told.
+// The pauses before the first notice, and between two. A server that has refused nothing yet may just be slow: it gets more time before
+// anybody is told.
 const (
 	firstNotice = 500 * time.Millisecond
 	slowNotice  = 2 * time.Second
 	nextNotice  = time.Second
 )
 
-// A Notice tells that the server does not answer and is tried again.
+// A Notice says that the server does not answer and that the connection is being retried.
 type Notice struct {
 	Address  string        // host, port and database
 	Attempts int           // so far
-	Patience time.Duration // how long after the first trouble it is tried
+	Patience time.Duration // how long after the first trouble it is retried
 }
 
-// String is the notice for people.
+// String returns the notice in words for people.
 func (n Notice) String() string {
 	return fmt.Sprintf("database %s not reachable, trying again (attempt %d, for %v at most)", n.Address, n.Attempts, n.Patience)
 }
 
-// watch gives notices until stop is called, which waits for one that is being given.
+// watch gives notices until stop is called; stop waits for a notice that is being given.
 func (db *DB) watch(attempts *atomic.Int32, waiting []func(Notice)) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup

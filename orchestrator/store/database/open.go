@@ -19,13 +19,11 @@ import (
 )
 
 const (
-	// connections is the size of the pool. One run writes from two goroutines;
-	// a few more serve the readers.
+	// connections is the size of the pool. One run writes from two goroutines; a few more serve the readers.
 	connections = 4
 	// connectTimeout bounds one attempt to connect.
 	connectTimeout = 5 * time.Second
-	// migrateTimeout bounds a migration, the wait for another process's
-	// included.
+	// migrateTimeout bounds a migration, including the wait for another process's.
 	migrateTimeout = 2 * time.Minute
 )
 
@@ -33,20 +31,17 @@ const (
 // names. It is safe for concurrent use, and several processes may have the same
 // schema open. Close it when done.
 type DB struct {
-	// Pool is for the statements in what Do is given: outside of it nothing is
-	// tried again.
+	// Pool is for the statements of functions that are passed to Do: outside of it nothing is retried.
 	Pool    *pgxpool.Pool
 	address string // for people, without the password
 }
 
-// Open connects to the database that url names and brings its schema to the
-// version that this program knows. url is a URL or a keyword string, as libpq
-// takes them; a search_path in it chooses the schema. A database that does not
-// answer, refuses the user or has no schema gives an *UnavailableError; a
-// schema that is newer than this program a *migrations.NewerError.
+// Open connects to the database that url names and brings its schema to the version that this program knows. url is a URL or a keyword
+// string, as libpq takes them; a search_path in it chooses the schema. The error is an *UnavailableError if the database does not
+// answer, refuses the user or has no schema, and a *migrations.NewerError if the schema is newer than this program.
 //
-// Each of waiting is given a notice when the server is not reached for half a second, or is silent
-// for two, and then with each second more.
+// Each function in waiting is given a notice when the server cannot be reached for half a second, or is silent for two seconds, and
+// then once for each further second.
 func Open(ctx context.Context, url string, waiting ...func(Notice)) (*DB, error) {
 	db, err := OpenAsIs(ctx, url)
 	if err != nil {
@@ -59,8 +54,7 @@ func Open(ctx context.Context, url string, waiting ...func(Notice)) (*DB, error)
 	return db, nil
 }
 
-// OpenAsIs is Open for a reader: the schema stays at the version that it has, and whether the
-// server answers is seen at the first statement.
+// OpenAsIs is like Open, for a reader: the schema keeps its version, and the first statement shows whether the server answers.
 func OpenAsIs(ctx context.Context, url string) (*DB, error) {
 	config, err := configure(url)
 	if err != nil {
@@ -80,8 +74,7 @@ func (db *DB) Close() { db.Pool.Close() }
 // password.
 func (db *DB) Address() string { return db.address }
 
-// Secret returns the password that the connections are made with, "" for none, so
-// that it can be kept out of what is recorded and shown.
+// Secret returns the password of the connections, "" for none, so that it can be kept out of what is recorded and shown.
 func (db *DB) Secret() string { return db.Pool.Config().ConnConfig.Password }
 
 // Version returns the version of the schema; after Open it is the newest that
@@ -97,9 +90,8 @@ func (db *DB) Version(ctx context.Context) (int, error) {
 	return version, err
 }
 
-// migrate brings the schema up to date, and is the first that talks to the
-// server: the pool connects on demand. A server that does not answer at all is
-// given less patience here than in the middle of a run: nothing is lost yet.
+// migrate brings the schema up to date, and is the first to talk to the server: the pool connects on demand. It has less patience with
+// a server that does not answer at all than operations in the middle of a run: nothing is lost yet.
 func (db *DB) migrate(ctx context.Context, waiting []func(Notice)) error {
 	var attempts atomic.Int32
 	stop := db.watch(&attempts, waiting)
@@ -113,8 +105,8 @@ func (db *DB) migrate(ctx context.Context, waiting []func(Notice)) error {
 	})
 }
 
-// configure parses url and bounds what a connection may cost the server. The
-// text of pgx's own error may hold the password, so it is left out.
+// configure parses url and bounds what a connection may cost the server. It leaves out the text of pgx's own error, which may contain
+// the password.
 func configure(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -126,11 +118,10 @@ func configure(url string) (*pgxpool.Config, error) {
 	}
 	config.MaxConns, config.MinConns = connections, 0
 	config.ConnConfig.ConnectTimeout = connectTimeout
-	// What the user wrote into the URL stays.
+	// What the user wrote into the URL takes precedence.
 	defaults := map[string]string{
 		"application_name": "agent",
-		// The server ends what a client that vanished began, so that its locks
-		// go.
+		// The server ends the transactions of a client that vanished, so that their locks are released.
 		"idle_in_transaction_session_timeout": strconv.FormatInt(int64(idleTimeout/time.Millisecond), 10),
 		"client_min_messages":                 "warning",
 	}
@@ -142,8 +133,7 @@ func configure(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// address names the database that c connects to, in the form in which people
-// write addresses. User and password are left out.
+// address names the database that c connects to, in the form in which people write addresses, without user and password.
 func address(c pgconn.Config) string {
 	host := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
 	if strings.HasPrefix(c.Host, "/") { // a directory of Unix sockets
@@ -152,15 +142,14 @@ func address(c pgconn.Config) string {
 	return host + "/" + c.Database
 }
 
-// NewOp returns an identifier for one operation, the same for all its attempts
-// and for no other operation of any process.
+// NewOp returns an identifier for one operation: the same for all its attempts, and different from that of every other operation of any
+// process.
 func NewOp() (op [16]byte) {
-	rand.Read(op[:]) // never an error: without randomness the program ends
+	rand.Read(op[:]) // never returns an error: without randomness the program ends
 	return op
 }
 
-// ReadOnly returns the options of a transaction that only reads and sees one
-// moment.
+// ReadOnly returns the options of a transaction that only reads and sees one moment.
 func ReadOnly() pgx.TxOptions {
 	return pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 }

@@ -17,26 +17,22 @@ import (
 )
 
 const (
-	// attemptTimeout bounds one attempt of an operation. Two MiB over a slow
-	// line fit in it.
+	// attemptTimeout bounds one attempt of an operation. It is enough for two MiB over a slow line.
 	attemptTimeout = 15 * time.Second
-	// idleTimeout is how long the server keeps a transaction whose client is
-	// silent.
+	// idleTimeout is how long the server keeps a transaction whose client is silent.
 	idleTimeout = 30 * time.Second
-	// patience is how long an operation is retried after its first trouble. A
-	// server takes a few seconds to restart, a machine a minute: a run waits
-	// for it, rather than lose what was paid for.
+	// patience is how long an operation is retried after its first trouble. A server takes a few seconds to restart, a machine a
+	// minute: a run waits for it rather than lose what was paid for.
 	patience = 100 * time.Second
-	// startPatience is the same for the first connection.
+	// startPatience is the patience for the first connection.
 	startPatience = 2 * time.Second
 	// firstPause and longestPause bound the pause between two attempts.
 	firstPause   = 10 * time.Millisecond
 	longestPause = time.Second
 )
 
-// An UnavailableError means that the database did not do its work: it is not
-// there, went away, refuses the user, or has no room. Nothing that a patch did
-// can cause it. It never holds the password, at no depth of its chain.
+// An UnavailableError means that the database did not do its work: it is absent, went away, refuses the user, or has no room. Nothing
+// that a patch did can cause it. No error in its chain contains the password.
 type UnavailableError struct {
 	Address string // host, port and database
 	Hint    string // what to do next
@@ -51,38 +47,34 @@ func (e *UnavailableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Do runs one operation until it is done, its trouble is lasting, or patience
-// runs out. act names it in errors. fn uses the pool of db; it may be called
-// several times and must not mind that an earlier call was done: a commit whose
-// answer was lost looks like trouble. Errors of fn that are no trouble of the
-// server come back wrapped; lasting trouble is an *UnavailableError.
+// Do runs one operation until it is done, its trouble is lasting, or patience runs out. act names the operation in errors. fn uses the
+// pool of db. It may be called several times and must tolerate that an earlier call was done: a commit whose answer was lost looks like
+// trouble. Errors of fn that are not trouble of the server are wrapped; lasting trouble is an *UnavailableError.
 func (db *DB) Do(ctx context.Context, act string, fn func(context.Context) error) error {
 	return db.try(ctx, act, patience, attemptTimeout, fn)
 }
 
-// Transact is Do for an operation in one transaction, begun anew for every
-// attempt.
+// Transact is like Do, for an operation in one transaction, which is started anew for every attempt.
 func (db *DB) Transact(ctx context.Context, act string, fn func(context.Context, pgx.Tx) error) error {
 	return db.Do(ctx, act, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error { return fn(ctx, tx) })
 	})
 }
 
-// Read is Do for several queries that must see one moment. Each attempt starts
-// over, so fn assigns its results and does not add to them.
+// Read is like Do, for several queries that must see one moment. Each attempt starts over, so fn must assign its results and not append
+// to them.
 func (db *DB) Read(ctx context.Context, act string, fn func(context.Context, pgx.Tx) error) error {
 	return db.ReadWithin(ctx, act, attemptTimeout, fn)
 }
 
-// ReadWithin is Read with another bound on each attempt.
+// ReadWithin is like Read, with another bound on each attempt.
 func (db *DB) ReadWithin(ctx context.Context, act string, timeout time.Duration, fn func(context.Context, pgx.Tx) error) error {
 	return db.try(ctx, act, patience, timeout, func(ctx context.Context) error {
 		return pgx.BeginTxFunc(ctx, db.Pool, ReadOnly(), func(tx pgx.Tx) error { return fn(ctx, tx) })
 	})
 }
 
-// try is Do with its bounds: how long after the first trouble an attempt may
-// begin, and how long one attempt may take.
+// try is Do with explicit bounds: how long after the first trouble an attempt may begin, and how long one attempt may take.
 func (db *DB) try(ctx context.Context, act string, patience, timeout time.Duration, fn func(context.Context) error) error {
 	var giveUp time.Time
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -90,8 +82,7 @@ func (db *DB) try(ctx context.Context, act string, patience, timeout time.Durati
 		err := fn(attempt)
 		slow := attempt.Err() != nil
 		cancel()
-		// The caller's own end is told apart from the attempt's: only the
-		// latter is trouble.
+		// The caller's deadline is distinguished from the attempt's: only the latter is trouble.
 		switch {
 		case err == nil:
 			return nil
@@ -105,8 +96,7 @@ func (db *DB) try(ctx context.Context, act string, patience, timeout time.Durati
 		} else if time.Now().After(giveUp) {
 			return fmt.Errorf("%s: %w", act, db.unavailable(err, slow))
 		}
-		// The pause varies so that two writers that got in each other's way do
-		// not do so again.
+		// The pause varies, so that two writers that got in each other's way do not do so again.
 		timer := time.NewTimer(pause/2 + mathrand.N(pause))
 		select {
 		case <-ctx.Done():
@@ -117,19 +107,18 @@ func (db *DB) try(ctx context.Context, act string, patience, timeout time.Durati
 	}
 }
 
-// Transient reports whether the same operation may well succeed in a moment.
-// The codes are those of appendix A of the Postgres manual.
+// Transient reports whether the same operation may succeed a moment later. The codes are those of appendix A of the Postgres manual.
 func Transient(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "40001", "40P01", // serialization failure, deadlock
 			"57P01", "57P02", "57P03", // shut down, crashed, starting up
 			"25P03", // the server ended an idle transaction
-			"53200", // no memory, or no place among the locks that all sessions share
+			"53200", // no memory, or no space in the lock table that all sessions share
 			"53300": // too many connections
 			return true
 		}
-		return strings.HasPrefix(pg.Code, "08") && pg.Code != "08P01" // connection exceptions, but no broken protocol
+		return strings.HasPrefix(pg.Code, "08") && pg.Code != "08P01" // connection exceptions, but not a broken protocol
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
@@ -138,8 +127,8 @@ func Transient(err error) bool {
 		errors.Is(err, pgconn.ErrConnClosed) || pgconn.SafeToRetry(err)
 }
 
-// explain gives trouble of the server itself its own type and a hint. Other
-// errors, such as a value that breaks a constraint, stay what they are.
+// explain gives trouble of the server itself its own type and a hint. Other errors, such as a value that breaks a constraint, stay what
+// they are.
 func (db *DB) explain(err error) error {
 	if errors.Is(err, migrations.ErrNoSchema) {
 		return &UnavailableError{Address: db.address, Err: err, Hint: "create the schema, or correct search_path in AGENT_DATABASE_URL"}
@@ -153,8 +142,8 @@ func (db *DB) explain(err error) error {
 	return err
 }
 
-// serverHint says what to do about a lasting refusal of the server, "" when
-// err is none: then the statement was at fault, or its values.
+// serverHint says what to do about a lasting refusal of the server, "" if err is not one: then the statement or its values are at
+// fault.
 func serverHint(err error) string {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -175,12 +164,11 @@ func serverHint(err error) string {
 	return ""
 }
 
-// Unavailable is the *UnavailableError for trouble in which an operation that
-// cannot be tried again was cut short.
+// Unavailable returns the *UnavailableError for trouble that interrupted an operation that cannot be retried.
 func (db *DB) Unavailable(err error) error { return db.unavailable(err, false) }
 
-// unavailable is the error for a server that did not come back in time: err is
-// the last trouble, slow whether that was an attempt's deadline.
+// unavailable returns the error for a server that did not come back in time. err is the last trouble; slow says that it was an
+// attempt's deadline.
 func (db *DB) unavailable(err error, slow bool) error {
 	err = cause(err)
 	hint := "start it, correct AGENT_DATABASE_URL, or unset that to use the agent's own Postgres"
@@ -194,9 +182,8 @@ func (db *DB) unavailable(err error, slow bool) error {
 	return &UnavailableError{Address: db.address, Err: err, Hint: hint}
 }
 
-// cause returns the error that tells what happened: the server's own answer,
-// or the network's, or else the innermost error. The outer ones of pgx carry
-// the configuration of the connection, password included.
+// cause returns the error that says what happened: the server's own answer, or the network's, or otherwise the innermost error. pgx's
+// outer errors carry the configuration of the connection, including the password.
 func cause(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg

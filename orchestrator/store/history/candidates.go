@@ -12,8 +12,7 @@ import (
 	"agent/verify"
 )
 
-// candidates reads every candidate of a run, without the content of its files,
-// in three queries however many gates there are.
+// candidates reads every candidate of a run, without the content of its files, in three queries however many gates there are.
 func candidates(ctx context.Context, tx pgx.Tx, id string) ([]gate.Candidate, error) {
 	rows, err := tx.Query(ctx, `
 		select verdict, digest, diff, thought, edits, skipped, holds, unproven, executed from candidate where run = @run order by n`,
@@ -34,8 +33,7 @@ func candidates(ctx context.Context, tx pgx.Tx, id string) ([]gate.Candidate, er
 	if err != nil {
 		return nil, err
 	}
-	// Numbers count from 1 without a gap, in the order of the rows: they are
-	// positions in the lists.
+	// Numbers count from 1 without gaps, in the order of the rows: they are positions in the lists.
 	var n int
 	var g verify.Gate
 	_, err = pgx.ForEachRow(rows, []any{&n, &g.Name, &g.Verdict, &g.Seconds, &g.Old, &g.Fixed, &g.Detail, &g.Output, &g.Tool, &g.Peak},
@@ -51,8 +49,7 @@ func candidates(ctx context.Context, tx pgx.Tx, id string) ([]gate.Candidate, er
 
 // findings adds the findings of a run to the gates of its candidates.
 //
-// The order is that in which they were recorded, so that a list read back is the
-// list that was judged.
+// They are in the order in which they were recorded, so that a list read back is the list that was judged.
 func findings(ctx context.Context, tx pgx.Tx, id string, list []gate.Candidate) error {
 	rows, err := tx.Query(ctx, `
 		select candidate, gate, file, line, col, rule, message, source, fixable, help, old, tool
@@ -77,8 +74,8 @@ func findings(ctx context.Context, tx pgx.Tx, id string, list []gate.Candidate) 
 	return err
 }
 
-// LastChange returns what the last candidate of a run changed, whatever the gates said of it, with the bytes of its files.
-// ErrNotFound means that it had none.
+// LastChange returns what the last candidate of a run changed, whatever the gates said about it, with the bytes of its files.
+// ErrNotFound means that the run had none.
 func (h Reader) LastChange(ctx context.Context, id string) (cs workspace.Changeset, err error) {
 	err = h.db.Read(ctx, "read the change of run "+id, func(ctx context.Context, tx pgx.Tx) error {
 		var n *int
@@ -94,22 +91,20 @@ func (h Reader) LastChange(ctx context.Context, id string) (cs workspace.Changes
 	return cs, err
 }
 
-// errUnclear means that several candidates passed, and that it is not on record which of
-// them was to be promoted.
+// errUnclear means that several candidates passed, and that the record does not say which one was to be promoted.
 var errUnclear = errors.New("several of its candidates passed, and the record does not tell which one was to be applied")
 
-// Proven returns the candidate of a run, named whole, that passed and was to be promoted, with
-// the bytes of its files. ErrNotFound means that none passed.
+// Proven returns the candidate that passed and was to be promoted, of a run given by its whole ID, with the bytes of its files.
+// ErrNotFound means that none passed.
 //
-// The bytes are those of the database: whoever promotes them compares their digest.
+// The bytes are those of the database: a caller that promotes them must compare their digest.
 func (h Reader) Proven(ctx context.Context, id string) (cand gate.Candidate, err error) {
 	err = h.db.Read(ctx, "read the proven candidate of run "+id, func(ctx context.Context, tx pgx.Tx) error {
 		list, err := candidates(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		// The one that the checkpoint was about. A process that was killed may not have
-		// entered it, and programs of before did not.
+		// The candidate that the checkpoint was about. A killed process may not have entered it, and older programs did not.
 		var asked string
 		err = tx.QueryRow(ctx, `
 			select detail ->> 'candidate' from event where run = @run and kind = 'state' and subject = 'awaiting_approval' and detail ? 'candidate'

@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// Critiques lists what critics said under a name: that of a run, or of what else was reviewed. Nil for nothing.
+// Critiques lists what critics said under a name: that of a run, or of something else that was reviewed. It is nil if there is nothing.
 func (h Reader) Critiques(ctx context.Context, of string) (list []critic.Critique, err error) {
 	err = h.db.Read(ctx, "read the reviews of "+of, func(ctx context.Context, tx pgx.Tx) (err error) {
 		list, err = critiques(ctx, tx, database.Clean(of))
@@ -18,14 +18,14 @@ func (h Reader) Critiques(ctx context.Context, of string) (list []critic.Critiqu
 	return list, err
 }
 
-// critiques reads what critics said of the candidates of a run, in the order of asking.
+// critiques reads what critics said about the candidates of a run, in the order of asking.
 func critiques(ctx context.Context, tx pgx.Tx, id string) ([]critic.Critique, error) {
 	args := pgx.NamedArgs{"run": id}
 	rows, err := tx.Query(ctx, `select n, subject, agree, outcome from critique where run = @run order by n`, args)
 	if err != nil {
 		return nil, err
 	}
-	at := map[int]int{} // where each number is in the list
+	at := map[int]int{} // the index of each number in the list
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (critic.Critique, error) {
 		c := critic.Critique{Opinions: []critic.Opinion{}, Findings: []critic.Finding{}}
 		var n int

@@ -1,6 +1,5 @@
-// Package history reads the record: for people who list runs and review what was
-// written, for undo and blame, which need the content of files, and for a replay,
-// which needs all that a run was judged with. It writes nothing.
+// Package history reads the record: for people who list runs and review what was written, for undo and blame, which need the content of
+// files, and for a replay, which needs everything that a run was judged with. It writes nothing.
 //
-// A list reads what the views work out, so that the command line and SQL agree.
+// Lists read what the views compute, so that the command line and SQL agree.
 package history

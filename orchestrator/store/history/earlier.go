@@ -9,12 +9,12 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// mostEarlier is how many promotions TextBefore goes back.
+// mostEarlier is how many promotions back TextBefore looks.
 const mostEarlier = 5
 
-// TextBefore returns what a file of a workspace held before the last promotions that wrote it, five at most; nil where
-// nothing is known. now is what it holds. A change by hand, a promotion that moved or made the file, and one that somebody let pass
-// although it made the tests in the file weaker end it: what was there before them is no measure any more.
+// TextBefore returns what a file of a workspace held before the last promotions that wrote it, at most five; nil if nothing is known.
+// now is what it holds. The search ends at a change by hand, at a promotion that moved or created the file, and at one that somebody
+// approved although it weakened the tests in the file: what was there before these is no longer a standard.
 //
 // dir is absolute and name relative to it, as for FileHistory.
 func (h Reader) TextBefore(ctx context.Context, dir, name string, now []byte) (before []byte, err error) {

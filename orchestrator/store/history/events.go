@@ -10,8 +10,8 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// An EventRow is one thing that a run did, as the log has it.
-// The texts are as they were recorded, with what is secret hidden; whoever shows them on a terminal cleans them.
+// An EventRow is one thing that a run did, as the log has it. The texts are as they were recorded, with secrets hidden; callers that
+// show them on a terminal clean them.
 type EventRow struct {
 	Number  int64 // grows within a run
 	At      time.Time
@@ -22,14 +22,12 @@ type EventRow struct {
 	Detail  []byte // a JSON object
 }
 
-// eventsAtOnce is how many events are read at a time.
-// A reader asks again after the last one it got, so that a long log costs a bounded memory, and no transaction stays
-// open.
+// eventsAtOnce is how many events are read at a time. A reader asks again after the last one it got, so that a long log needs bounded
+// memory and no transaction stays open.
 const eventsAtOnce = 1000
 
-// Events returns what a run did after the event of that number, in order, a
-// thousand at most; of one kind when kind is not "".
-// Less than that many are all there are by now; a run that goes on may have more in a moment.
+// Events returns what a run did after the event with number after, in order, at most a thousand; only one kind if kind is not "". A
+// shorter list is all there is by now; a run in progress may have more in a moment.
 func (h Reader) Events(ctx context.Context, id string, kind run.EntryKind, after int64) (list []EventRow, err error) {
 	err = h.db.Read(ctx, "read the log of run "+id, func(ctx context.Context, tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

@@ -15,8 +15,8 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// A LackingError says why a run cannot be replayed.
-// It is nobody's fault: the workspace was too large to be kept, the run was killed, or an older program made the record.
+// A LackingError says why a run cannot be replayed. It is nobody's fault: the workspace was too large to be kept, the run was killed,
+// or an older program made the record.
 type LackingError struct{ Run, Reason string }
 
 // Error names the run and the reason.
@@ -24,8 +24,8 @@ func (e *LackingError) Error() string {
 	return fmt.Sprintf("run %s cannot be judged again: %s", e.Run, e.Reason)
 }
 
-// Content returns the content of that digest; ErrNotFound means that there is none.
-// It is not compared with its digest: whoever must not be deceived by the database does so.
+// Content returns the content with a digest; ErrNotFound means that there is none. It does not compare the two: callers that must not
+// be deceived by the database do.
 func (h Reader) Content(ctx context.Context, digest string) (content []byte, err error) {
 	err = h.db.Do(ctx, "read the content "+digest, func(ctx context.Context) error {
 		return database.Missing(h.db.Pool.QueryRow(ctx, `select content from blob where sha256 = @digest`, pgx.NamedArgs{"digest": digest}).Scan(&content))
@@ -33,10 +33,9 @@ func (h Reader) Content(ctx context.Context, digest string) (content []byte, err
 	return content, err
 }
 
-// Evidence returns what replay.Replay needs of a run, named whole. The error is a
-// *LackingError when the record does not hold all of it.
-// The exchanges are read by themselves: a replay judges nothing by them, and what models are asked after the verdict
-// may be missing.
+// Evidence returns what replay.Replay needs of a run, given by its whole ID. The error is a *LackingError if the record does not hold
+// all of it. The exchanges are read separately: a replay judges nothing by them, and questions to models after the verdict may be
+// missing.
 func (h Reader) Evidence(ctx context.Context, id string) (replay.Evidence, error) {
 	exchanges, err := h.calls.Exchanges(ctx, id)
 	if err != nil {
@@ -48,12 +47,12 @@ func (h Reader) Evidence(ctx context.Context, id string) (replay.Evidence, error
 		if err != nil {
 			return err
 		}
-		// The times in UTC, so that one record is one text wherever it is exported.
+		// Times are in UTC, so that one record gives one text wherever it is exported.
 		e = replay.Evidence{
 			Run: d.ID, Workspace: d.Workspace, Intent: d.Intent, State: d.State, Verdict: d.Verdict,
 			Started: d.Started.UTC(), Ended: d.Ended.UTC(), Snapshot: d.Snapshot,
 		}
-		// Where nothing was written there is nothing that an approval was of.
+		// If nothing was written, there is nothing that was approved.
 		if d.Promotion != nil && d.Promotion.Status == run.Committed {
 			e.Approved = d.Promotion.Approved
 		}
@@ -74,9 +73,8 @@ func (h Reader) Evidence(ctx context.Context, id string) (replay.Evidence, error
 	return e, err
 }
 
-// settingsOf reads the recording of a run: the name of its inventory, and its settings.
-// A run without a row never came to judge, or was killed before; one with a row may say itself why nothing was kept.
-// Both are a *LackingError.
+// settingsOf reads the recording of a run: the name of its inventory, and its settings. A run without a row never came to judge, or was
+// killed before that. A row may itself say why nothing was kept. Both are a *LackingError.
 func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (inventory string, err error) {
 	var lacking string
 	err = tx.QueryRow(ctx, `select coalesce(inventory, ''), lacking, settings from recording where run = @run`,
@@ -90,10 +88,9 @@ func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (
 	return inventory, err
 }
 
-// exhibits makes candidates whole by what they were made of and what they changed.
-// candidates are those of the same run, read in the same transaction in the order of their numbers: rows are matched
-// by their place, so that another order would give a verdict to another patch. The error is a *LackingError for
-// records from before origins were kept.
+// exhibits adds to candidates what they were made from and what they changed. candidates must be those of the same run, read in the
+// same transaction in the order of their numbers: rows are matched by position, so another order would give a verdict to another patch.
+// The error is a *LackingError for records from before origins were kept.
 func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []gate.Candidate) ([]replay.Exhibit, error) {
 	rows, err := tx.Query(ctx, `select coalesce(response, ''), coalesce(target, ''), coalesce(onto, ''), coalesce(asked, '')
 		from candidate where run = @run order by n`, pgx.NamedArgs{"run": id})
@@ -124,7 +121,7 @@ func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []gate.Candi
 	var f replay.ExhibitFile
 	_, err = pgx.ForEachRow(rows, []any{&n, &f.Path, &f.Op, &f.From, &mode, &oldMode, &f.Before, &f.After}, func() error {
 		f.Mode, f.OldMode = fs.FileMode(mode), fs.FileMode(oldMode)
-		// Candidates are numbered from 1 without holes, and a file is kept after its candidate.
+		// Candidates are numbered from 1 without gaps, and a file is kept after its candidate.
 		list[n-1].Files = append(list[n-1].Files, f)
 		return nil
 	})

@@ -11,8 +11,8 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A FileChange is what one promotion did to one file.
-// Runs that were promoted and later undone are two changes: the undo is a promotion as well.
+// A FileChange is what one promotion did to one file. A run that was promoted and later undone gives two changes: the undo is a
+// promotion as well.
 type FileChange struct {
 	Run     string
 	UndoOf  string // the run whose promotion this one reversed, "" for none
@@ -23,23 +23,22 @@ type FileChange struct {
 	Op      workspace.Op
 	Path    string // the name of the file afterwards
 	From    string // the old name of a rename, else ""
-	Before  []byte // nil where there was no file
-	After   []byte // nil where there is none
+	Before  []byte // nil if there was no file
+	After   []byte // nil if there is none
 }
 
-// FileHistory lists what promotions did to the file that has a name now, oldest
-// first. A rename is followed back to the name that the file had before.
+// FileHistory lists what promotions did to the file that now has a name, oldest first. It follows a rename back to the name that the
+// file had before.
 //
-// dir is the workspace, absolute, and name is relative to it and slash-separated. Both may be of files that are gone;
-// without any promotion the list is empty and no error. A change by hand is not in it: it shows in that Before is not
-// the After of the change above.
+// dir is the workspace, absolute; name is relative to it and slash-separated. Both may no longer exist; without any promotion the list
+// is empty, and that is not an error. A change by hand is not listed: it shows where Before is not the After of the previous change.
 func (h Reader) FileHistory(ctx context.Context, dir, name string) ([]FileChange, error) {
 	var list []FileChange
 	err := h.db.Read(ctx, "read the history of "+name, func(ctx context.Context, tx pgx.Tx) error {
-		// The transaction may be tried again; what an earlier attempt read is not the record's.
+		// The transaction may be retried; what an earlier attempt read is discarded.
 		list = nil
-		// Each turn reads what was done under one name, the newest first.
-		// Each turn goes strictly back in time, so that two files which swapped their names end it too.
+		// Each turn reads what was done under one name, newest first. Each turn goes strictly back in time, so that even two files that
+		// swapped their names end it.
 		name, until := name, (*FileChange)(nil)
 		for again := true; again; {
 			found, err := changesOf(ctx, tx, dir, name, until)
@@ -48,7 +47,7 @@ func (h Reader) FileHistory(ctx context.Context, dir, name string) ([]FileChange
 			}
 			again = false
 			for _, c := range found {
-				// To who asks for this name the file is gone, even if its content lives on.
+				// For the name that was asked about, the file is gone, even if its content lives on.
 				if c.Path != name { // it went away under another name
 					c.Op, c.After = workspace.Delete, nil
 				}
@@ -65,11 +64,10 @@ func (h Reader) FileHistory(ctx context.Context, dir, name string) ([]FileChange
 	return list, err
 }
 
-// changesOf reads what promotions did to a name before the change until, nil for
-// all, the newest first. A promotion that moved the file away and put another
-// one in its place is told by what is there now.
+// changesOf reads what promotions did to a name before the change until, nil for all, newest first. A promotion that moved the file
+// away and put another one in its place is represented by what is there now.
 //
-// Time alone does not order them: two promotions may be of one instant, and the run then decides, here and in until.
+// Time alone does not order them: two promotions may have the same instant, and the run then decides, here and in until.
 func changesOf(ctx context.Context, tx pgx.Tx, dir, name string, until *FileChange) ([]FileChange, error) {
 	args := pgx.NamedArgs{"workspace": database.Clean(dir), "name": database.Clean(name), "at": nil, "run": ""}
 	if until != nil {

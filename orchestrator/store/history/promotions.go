@@ -12,18 +12,17 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A PromotionRow is a promotion without the content of its files. Its digests
-// tell what was there before and what afterwards.
+// A PromotionRow is a promotion without the content of its files. Its digests tell what was there before and after.
 type PromotionRow struct {
 	Status   run.PromotionStatus
 	UndoOf   string // the run whose promotion it reversed, "" for none
-	Approved string // who let it pass
+	Approved string // who approved it
 	At       time.Time
 	Files    []run.DocumentFile
 }
 
-// PromotionOf returns the promotion of a run with the bytes of its files, as
-// undo needs them. ErrNotFound means that the run promoted nothing.
+// PromotionOf returns the promotion of a run with the bytes of its files, as undo needs them. ErrNotFound means that the run promoted
+// nothing.
 func (h Reader) PromotionOf(ctx context.Context, id string) (run.Promotion, error) {
 	var p run.Promotion
 	err := h.db.Read(ctx, "read the promotion of run "+id, func(ctx context.Context, tx pgx.Tx) (err error) {
@@ -33,12 +32,11 @@ func (h Reader) PromotionOf(ctx context.Context, id string) (run.Promotion, erro
 	return p, err
 }
 
-// LastPromotion returns the newest promotion of a workspace that can be
-// undone: files were written, it is no undo itself, and none has taken it
-// back. ErrNotFound means that there is none.
+// LastPromotion returns the newest promotion of a workspace that can be undone: files were written, it is not an undo itself, and none
+// has taken it back. ErrNotFound means that there is none.
 //
-// A promotion counts by its run's end too: one that was taken back because its
-// end was not recorded may still say committed.
+// The end of the promotion's run counts too: a promotion that was taken back because its run's end was not recorded may still say
+// committed.
 func (h Reader) LastPromotion(ctx context.Context, dir string) (run.Record, run.Promotion, error) {
 	var r run.Record
 	var p run.Promotion
@@ -62,8 +60,8 @@ func (h Reader) LastPromotion(ctx context.Context, dir string) (run.Record, run.
 	return r, p, err
 }
 
-// promotionOf reads one promotion whole, its changes in the order of bytes of
-// their paths, as a changeset wants them and no locale would have them.
+// promotionOf reads one whole promotion. Its changes are in the byte order of their paths, as a changeset requires and no locale would
+// give.
 func promotionOf(ctx context.Context, tx pgx.Tx, id string) (p run.Promotion, err error) {
 	err = tx.QueryRow(ctx, `select status, coalesce(undo_of, ''), approved_by from promotion where run = @run`,
 		pgx.NamedArgs{"run": id}).Scan(&p.Status, &p.UndoOf, &p.Approved)
@@ -91,8 +89,7 @@ func changes(ctx context.Context, tx pgx.Tx, from, where string, args pgx.NamedA
 	})
 }
 
-// promotionRow reads a promotion as a person wants to see it, nil when there
-// is none.
+// promotionRow reads a promotion in the form that people see, nil if there is none.
 func promotionRow(ctx context.Context, tx pgx.Tx, id string) (*PromotionRow, error) {
 	args := pgx.NamedArgs{"run": id}
 	rows, err := tx.Query(ctx, `select status, coalesce(undo_of, ''), approved_by, at from promotion where run = @run`, args)

@@ -9,8 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A ReviewVerdict is what a person did with a promotion.
-// The table has a check of the same words.
+// A ReviewVerdict is what a person did with a promotion. The table has a check for the same words.
 type ReviewVerdict string
 
 // The verdicts of a review.
@@ -20,16 +19,15 @@ const (
 	Undone    ReviewVerdict = "undone"
 )
 
-// A ReviewFilter says which promotions to list. Empty fields do not restrict.
-// Its fields are joined by "and".
+// A ReviewFilter says which promotions to list. Empty fields do not restrict. Its fields are joined by "and".
 type ReviewFilter struct {
 	Workspace string // absolute
-	Run       string // the whole name
-	All       bool   // also those that were reviewed or undone
+	Run       string // the whole ID
+	All       bool   // include those that were reviewed or undone
 }
 
-// A Promoted is one promotion with its last review.
-// Verdict and Comment are of the same review as Reviewer: what earlier ones said is in the record only.
+// A Promoted is one promotion with its last review. Verdict and Comment come from the same review as Reviewer; only the record has what
+// earlier ones said.
 type Promoted struct {
 	Run       string
 	Workspace string
@@ -37,23 +35,22 @@ type Promoted struct {
 	Intent    string
 	Approved  string
 	UndoneBy  string   // the run that took it back, "" for none
-	Model     string   // as the view v_reviews has it, "" when it is not known
-	Cost      *float64 // nil when it is not known
+	Model     string   // as the view v_reviews has it, "" if unknown
+	Cost      *float64 // nil if unknown
 	Reviewer  string   // of the last review, "" for none
 	Verdict   ReviewVerdict
 	Comment   string
 	Pull      string // the pull requests that hold the change, as "shop/till#7, comment by ada", "" for none
 }
 
-// pullsOf is an expression of SQL: the pull requests that hold the change of a run.
+// pullsOf returns an SQL expression for the pull requests that hold the change of a run.
 func pullsOf(run string) string {
 	return `coalesce((select string_agg(distinct n.repository || '#' || n.number || case n.part when 'build' then ', repair of its build' when 'comment' then ', comment by ' || n.author else '' end, '; ')
 		from v_pull_runs n where n.run = ` + run + `), '')`
 }
 
-// Promotions lists promotions for review, the oldest first: those that stand
-// and that nobody reviewed, unless the filter asks for all. An undo is none.
-// It gives all of them at once, since a person walks through them. No match is an empty list and no error.
+// Promotions lists promotions for review, oldest first: those that stand and that nobody has reviewed, unless the filter asks for all.
+// An undo is not one of them. It returns all at once, since a person walks through them. No match is an empty list, not an error.
 func (h Reader) Promotions(ctx context.Context, filter ReviewFilter) ([]Promoted, error) {
 	var list []Promoted
 	err := h.db.Do(ctx, "list promotions for review", func(ctx context.Context) error {

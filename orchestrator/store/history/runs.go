@@ -22,31 +22,28 @@ type RunFilter struct {
 	Limit     int    // 0 means 100
 }
 
-// defaultLimit is how many runs are listed when nobody says: some screens
-// full, and still one quick query.
+// defaultLimit is how many runs are listed by default: a few screens, and still one quick query.
 const defaultLimit = 100
 
-// A RunRow is one run in a list. Patch of its Record is nil: it may be large,
-// and a list does not show it.
+// A RunRow is one run in a list. The Patch of its Record is nil: it may be large, and a list does not show it.
 type RunRow struct {
 	run.Record
-	Ended    time.Time      // zero while the run goes on
+	Ended    time.Time      // zero while the run is in progress
 	Seconds  float64        // how long it took, or has taken so far
-	Verdict  verify.Verdict // "" while the run goes on
-	Exit     int            // the exit code, 0 while the run goes on
-	Error    *run.Problem   // nil when there was none
+	Verdict  verify.Verdict // "" while the run is in progress
+	Exit     int            // the exit code, 0 while the run is in progress
+	Error    *run.Problem   // nil if there was none
 	Promoted bool           // the files of the workspace were written
 	UndoneBy string         // the run that took the promotion back, "" for none
 	// The later run that applied what this one proved, "" while none has.
 	AppliedBy string
-	// "awaiting_approval" where a change passed and nobody has decided on it, else "".
+	// "awaiting_approval" if a change passed and nobody has decided on it, otherwise "".
 	Outcome string
-	// What no gate judged; nil while the run goes on, and where it is not known.
+	// What no gate judged; nil while the run is in progress, or if it is unknown.
 	Unproven []verify.Unproven
 }
 
-// A StateRow is one transition of a run. Two rows of the same state mean that
-// another process took the run over in between.
+// A StateRow is one transition of a run. Two rows with the same state mean that another process took the run over in between.
 type StateRow struct {
 	State run.State
 	Note  string
@@ -54,15 +51,14 @@ type StateRow struct {
 	At    time.Time
 }
 
-// A RunDetail is everything that the record holds of a run, but for the
-// content of files: the Changeset of its candidates is empty, and PromotionOf
-// gives that which was written.
+// A RunDetail is everything that the record holds about a run, except the content of files: the Changeset of its candidates is empty,
+// and PromotionOf returns the one that was written.
 type RunDetail struct {
 	RunRow
 	States     []StateRow // in order
 	Candidates []gate.Candidate
-	Critiques  []critic.Critique // what critics said of them, nil where none were asked
-	Promotion  *PromotionRow     // nil when nothing was to be written
+	Critiques  []critic.Critique // what critics said about them, nil if none was asked
+	Promotion  *PromotionRow     // nil if nothing was to be written
 }
 
 // A Reader reads the record.
@@ -71,25 +67,23 @@ type Reader struct {
 	calls calls.Journal
 }
 
-// New returns a Reader of db, good for as long as db is open.
+// New returns a Reader of db, valid while db is open.
 func New(db *database.DB) Reader { return Reader{db, calls.New(db)} }
 
-// Runs lists runs, the newest first by the clock of the database. A state or
-// workspace that nobody knows gives an empty list.
+// Runs lists runs, newest first by the clock of the database. An unknown state or workspace gives an empty list.
 func (h Reader) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 	if filter.Limit <= 0 {
 		filter.Limit = defaultLimit
 	}
 	var list []RunRow
-	// Only the conditions that apply: one statement for all of them would be
-	// planned for none, and read every run.
+	// Only the conditions that apply are used: one statement for all of them would have a plan that suits none, and read every run.
 	where := "where true"
 	if filter.Workspace != "" {
 		where += " and r.workspace = @workspace"
 	}
 	switch filter.State {
 	case "":
-	case string(run.AwaitingApproval): // also of a run that ended, and that nobody has decided on
+	case string(run.AwaitingApproval): // including a run that ended and that nobody has decided on
 		where += " and (r.state = @state or v.outcome = @state)"
 	default:
 		where += " and r.state = @state"
@@ -102,15 +96,14 @@ func (h Reader) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 	return list, err
 }
 
-// Run returns the run whose identifier begins or ends with prefix; an identifier given
-// whole always means that run. The error is an *AmbiguousError when there are
-// several, ErrNotFound when there is none or prefix is empty.
+// Run returns the run whose ID begins or ends with prefix; a whole ID always means that run. The error is an *AmbiguousError if there
+// are several, and ErrNotFound if there is none or prefix is empty.
 func (h Reader) Run(ctx context.Context, prefix string) (RunDetail, error) {
 	return h.RunIn(ctx, prefix, "")
 }
 
-// RunIn is Run for the runs of a workspace, an absolute path; "" for those of all. A run
-// of another workspace that has the name gives an *ElsewhereError.
+// RunIn is like Run, for the runs of a workspace, given by its absolute path; "" for all workspaces. A matching run of another
+// workspace gives an *ElsewhereError.
 func (h Reader) RunIn(ctx context.Context, prefix, workspace string) (RunDetail, error) {
 	var d RunDetail
 	err := h.db.Read(ctx, "read run "+prefix, func(ctx context.Context, tx pgx.Tx) (err error) {
@@ -120,7 +113,7 @@ func (h Reader) RunIn(ctx context.Context, prefix, workspace string) (RunDetail,
 	return d, err
 }
 
-// An ElsewhereError says that a run is of another workspace than the one it was looked for in.
+// An ElsewhereError says that a run belongs to another workspace than the one it was looked for in.
 type ElsewhereError struct{ Run, Workspace string }
 
 // Error names the run and where it belongs.
@@ -128,8 +121,8 @@ func (e *ElsewhereError) Error() string {
 	return "run " + e.Run + " belongs to the workspace " + e.Workspace
 }
 
-// Unfinished lists the runs whose end is not recorded, oldest first. A run in
-// state promoted is among them when its process died before it wrote the end.
+// Unfinished lists the runs whose end is not recorded, oldest first. They include a run in state promoted whose process died before it
+// wrote the end.
 func (h Reader) Unfinished(ctx context.Context) ([]run.Record, error) {
 	var list []run.Record
 	err := h.db.Read(ctx, "list unfinished runs", func(ctx context.Context, tx pgx.Tx) (err error) {
@@ -139,8 +132,7 @@ func (h Reader) Unfinished(ctx context.Context) ([]run.Record, error) {
 	return list, err
 }
 
-// records reads runs with their patches; rest is the SQL after "from run r",
-// always a constant.
+// records reads runs with their patches; rest is the SQL after "from run r", always a constant.
 func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]run.Record, error) {
 	rows, err := tx.Query(ctx, `
 		select r.id, r.workspace, r.intent, r.patch, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, '') as snapshot,
@@ -152,9 +144,8 @@ func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 	return pgx.CollectRows(rows, pgx.RowToStructByName[run.Record])
 }
 
-// runRows reads runs as a list shows them, without their patches; rest is the
-// SQL after the joins, always a constant. What the view v_runs works out is
-// taken from there, so that the command line and SQL agree.
+// runRows reads runs in the form of a list, without their patches; rest is the SQL after the joins, always a constant. It uses what the
+// view v_runs computes, so that the command line and SQL agree.
 func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]RunRow, error) {
 	rows, err := tx.Query(ctx, `
 		select r.id, r.workspace, r.intent, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, ''), coalesce(r.runtime, ''), coalesce(r.applies, ''),
@@ -164,8 +155,7 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 	if err != nil {
 		return nil, err
 	}
-	// Columns that are null while a run goes on become zero values, but for
-	// the time of its end.
+	// Columns that are null while a run is in progress become zero values, except the time of its end.
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r RunRow, err error) {
 		var ended *time.Time
 		var p run.Problem
@@ -181,13 +171,13 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 	})
 }
 
-// named finds the one run that a name means, see [Reader.RunIn].
+// named finds the one run that a prefix means; see [Reader.RunIn].
 func named(ctx context.Context, tx pgx.Tx, prefix, workspace string) (r RunRow, err error) {
 	if prefix == "" {
 		return r, database.ErrNotFound
 	}
-	// No LIKE: a wildcard in the prefix is a character like any other. The
-	// ranges are what has an index; no character comes after its last one.
+	// LIKE is not used: a wildcard in the prefix is a character like any other. The ranges use the index; no character sorts after the
+	// one in last.
 	list, err := runRows(ctx, tx, `
 		where r.id collate "C" >= @prefix and r.id collate "C" < @prefix || @last and starts_with(r.id, @prefix)
 			or reverse(r.id) collate "C" >= reverse(@prefix) and reverse(r.id) collate "C" < reverse(@prefix) || @last
@@ -212,7 +202,7 @@ func named(ctx context.Context, tx pgx.Tx, prefix, workspace string) (r RunRow, 
 	return here[0], nil
 }
 
-// detail reads one run whole, as of one moment; see named.
+// detail reads all of one run, as of one moment; see named.
 func detail(ctx context.Context, tx pgx.Tx, prefix, workspace string) (d RunDetail, err error) {
 	if d.RunRow, err = named(ctx, tx, prefix, workspace); err != nil {
 		return d, err
@@ -238,10 +228,9 @@ func detail(ctx context.Context, tx pgx.Tx, prefix, workspace string) (d RunDeta
 	return d, err
 }
 
-// Plan returns the plan of a run as SavePlan was given it, for
-// [tournament.RecordedPlan]: nil for a run that made none, such as one that was given
-// its patch. asked is the name that its model calls are recorded under: that of
-// its iteration. ErrNotFound means that there is no such run.
+// Plan returns the plan of a run as SavePlan was given it, for [tournament.RecordedPlan]. It is nil for a run that made none, such as
+// one that was given its patch. asked is the name under which its model calls are recorded: that of its iteration. ErrNotFound means
+// that there is no such run.
 func (h Reader) Plan(ctx context.Context, id string) (plan []byte, asked string, err error) {
 	err = h.db.Do(ctx, "read the plan of run "+id, func(ctx context.Context) error {
 		err := h.db.Pool.QueryRow(ctx, `select plan, coalesce(iteration, id) from run where id = @id`,

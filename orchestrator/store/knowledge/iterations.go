@@ -13,12 +13,11 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// iterationColumns are those of loop.Iteration, by its fields.
+// iterationColumns are the columns of an iteration, named like the fields of loop.Iteration.
 const iterationColumns = `id, workspace, n, owner, "order", fence, plan, coalesce(run, '') as run, phase, outcome, session, started`
 
-// LastIteration implements [loop.Iterations]: it returns the iteration of a
-// workspace that is not settled, or else the newest one of a loop; false when
-// there is neither.
+// LastIteration implements [loop.Iterations]: it returns the iteration of a workspace that is not settled, otherwise the newest one of
+// a loop; false if there is neither.
 func (b Base) LastIteration(ctx context.Context, workspace string) (loop.Iteration, bool, error) {
 	list, err := b.iterations(ctx, "look for the last iteration of "+workspace,
 		`where workspace = @workspace and (phase <> 'settled' or "order" ->> 'single' is null)
@@ -29,9 +28,8 @@ func (b Base) LastIteration(ctx context.Context, workspace string) (loop.Iterati
 	return list[0], true, nil
 }
 
-// LoopIterations implements [loop.Iterations]: it returns the iterations of the
-// loop whose name begins with prefix, in their order. ErrNotFound means that
-// there is none, an *AmbiguousError that there are several.
+// LoopIterations implements [loop.Iterations]: it returns the iterations of the loop whose name begins with prefix, in their order.
+// ErrNotFound means that there is no such loop, an *AmbiguousError that there are several.
 func (b Base) LoopIterations(ctx context.Context, prefix string) ([]loop.Iteration, error) {
 	list, err := b.iterations(ctx, "read loop "+prefix,
 		`where starts_with(loop, @prefix) and @prefix <> '' order by loop, n`, pgx.NamedArgs{"prefix": database.Clean(prefix)})
@@ -62,9 +60,8 @@ func (b Base) iterations(ctx context.Context, act, rest string, args pgx.NamedAr
 	return list, err
 }
 
-// StartIteration implements [loop.Iterations]: it records it as the next of its
-// workspace and returns it with its number. run.ErrFenced means that the
-// workspace has an iteration which is not settled, of another process.
+// StartIteration implements [loop.Iterations]: it records an iteration as the next of its workspace and returns it with its number.
+// run.ErrFenced means that the workspace has an iteration of another process that is not settled.
 func (b Base) StartIteration(ctx context.Context, it loop.Iteration) (loop.Iteration, error) {
 	order, err := json.Marshal(it.Order)
 	if err != nil {
@@ -78,12 +75,11 @@ func (b Base) StartIteration(ctx context.Context, it loop.Iteration) (loop.Itera
 		args[name] = value
 	}
 	err = b.db.Transact(ctx, "start an iteration of "+it.Workspace, func(ctx context.Context, tx pgx.Tx) error {
-		// One at a time, so that no number is given twice: no row is there yet
-		// that could be locked.
+		// One at a time, so that no number is given twice: there is no row yet that could be locked.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended(@workspace, 0))`, args); err != nil {
 			return err
 		}
-		// Only a retry whose answer was lost finds its own name.
+		// Only a retry whose answer was lost finds its own ID.
 		err := tx.QueryRow(ctx, `select n from iteration where id = @id and owner = @owner and started = @started`, args).Scan(&it.N)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
@@ -105,11 +101,11 @@ func (b Base) StartIteration(ctx context.Context, it loop.Iteration) (loop.Itera
 	return it, nil
 }
 
-// TakeIteration implements [loop.Iterations]: it makes owner the owner of the
-// iteration, unless it has another one than it says: that is run.ErrFenced.
+// TakeIteration implements [loop.Iterations]: it makes owner the owner of the iteration. If its current owner is not it.Owner, the
+// error is run.ErrFenced.
 func (b Base) TakeIteration(ctx context.Context, it loop.Iteration, owner string) (loop.Iteration, error) {
 	err := b.db.Do(ctx, "take over iteration "+it.ID, func(ctx context.Context) error {
-		// A retry whose answer was lost finds itself to be the owner.
+		// A retry whose answer was lost finds that it is the owner.
 		tag, err := b.db.Pool.Exec(ctx, `update iteration set owner = @to where id = @id and owner in (@owner, @to)`,
 			pgx.NamedArgs{"id": database.Clean(it.ID), "owner": database.Clean(it.Owner), "to": database.Clean(owner)})
 		if err == nil && tag.RowsAffected() == 0 {
@@ -121,9 +117,8 @@ func (b Base) TakeIteration(ctx context.Context, it loop.Iteration, owner string
 	return it, err
 }
 
-// SaveIteration implements [loop.Iterations]: it records plan, run, phase and
-// outcome. A phase never goes back: run.ErrFenced means that another process
-// has taken the iteration over, or further.
+// SaveIteration implements [loop.Iterations]: it records plan, run, phase and outcome. A phase never goes back: run.ErrFenced means
+// that another process has taken the iteration over, or further.
 func (b Base) SaveIteration(ctx context.Context, it loop.Iteration) error {
 	args := progress(it)
 	return b.db.Transact(ctx, "record iteration "+it.ID, func(ctx context.Context, tx pgx.Tx) error {
@@ -140,7 +135,7 @@ func (b Base) SaveIteration(ctx context.Context, it loop.Iteration) error {
 		case phaseOrder[it.Phase] != 0 && phaseOrder[it.Phase] < phaseOrder[reached]:
 			return fmt.Errorf("it has reached phase %s: %w", reached, run.ErrFenced)
 		}
-		// Written whole each time, so a retry changes nothing.
+		// Written as a whole each time, so a retry changes nothing.
 		_, err = tx.Exec(ctx, `
 			update iteration set plan = @plan, run = nullif(@run, ''), phase = @phase, outcome = @outcome, session = @session
 			where id = @id`, args)
@@ -148,8 +143,7 @@ func (b Base) SaveIteration(ctx context.Context, it loop.Iteration) error {
 	})
 }
 
-// RunOf implements [loop.Iterations]: it returns the newest run of an iteration
-// and its state, false when none was begun.
+// RunOf implements [loop.Iterations]: it returns the newest run of an iteration and its state, false if none was begun.
 func (b Base) RunOf(ctx context.Context, iteration string) (id string, state run.State, ok bool, err error) {
 	err = b.db.Do(ctx, "look for the run of iteration "+iteration, func(ctx context.Context) error {
 		err := b.db.Pool.QueryRow(ctx, `select id, state from run where iteration = @iteration order by started desc, id desc limit 1`,
@@ -163,14 +157,14 @@ func (b Base) RunOf(ctx context.Context, iteration string) (id string, state run
 	return id, state, ok, err
 }
 
-// errNoIteration refuses to go on with what was never started.
+// errNoIteration refuses to continue an iteration that was never started.
 var errNoIteration = errors.New("it was never started")
 
-// phaseOrder numbers the phases, as an iteration goes through them. A phase
-// that is not here is refused by the database.
+// phaseOrder numbers the phases in the order in which an iteration goes through them. The database refuses a phase that is not listed
+// here.
 var phaseOrder = map[loop.Phase]int{loop.Work: 1, loop.Learn: 2, loop.Settled: 3}
 
-// progress names the columns that change while an iteration goes on.
+// progress returns the columns that change while an iteration is in progress.
 func progress(it loop.Iteration) pgx.NamedArgs {
 	return pgx.NamedArgs{
 		"id": database.Clean(it.ID), "owner": database.Clean(it.Owner), "plan": database.OrNull(it.Plan), "run": database.Clean(it.Run),
@@ -178,17 +172,17 @@ func progress(it loop.Iteration) pgx.NamedArgs {
 	}
 }
 
-// LoopWanted implements [loop.Steering]: it returns what somebody asked of the process that works on a loop.
+// LoopWanted implements [loop.Steering]: it returns what somebody asked the process that works on a loop to do.
 func (b Base) LoopWanted(ctx context.Context, id string) (wanted string, err error) {
 	err = b.db.Do(ctx, "look what is wanted of loop "+id, func(ctx context.Context) error {
-		// To cancel says more than to pause, and comes first by name.
+		// "cancel" outranks "pause", and sorts first.
 		return b.db.Pool.QueryRow(ctx, `select coalesce((select wanted from iteration where loop = @loop and wanted <> '' order by wanted limit 1), '')`,
 			pgx.NamedArgs{"loop": database.Clean(id)}).Scan(&wanted)
 	})
 	return wanted, err
 }
 
-// WantLoop implements [loop.Steering]: it asks something of the process that works on a loop, in place of what was asked before.
+// WantLoop implements [loop.Steering]: it asks the process that works on a loop for something, replacing what was asked before.
 func (b Base) WantLoop(ctx context.Context, id, wanted string) error {
 	return b.db.Do(ctx, "ask for loop "+id, func(ctx context.Context) error {
 		_, err := b.db.Pool.Exec(ctx, `update iteration set wanted = case when n = (select max(n) from iteration where loop = @loop) then @wanted else '' end
@@ -198,7 +192,7 @@ func (b Base) WantLoop(ctx context.Context, id, wanted string) error {
 	})
 }
 
-// Loops lists the newest iteration of every loop that began one in the last 30 days, the newest first; single runs are none.
+// Loops lists the newest iteration of every loop that started one in the last 30 days, newest first, without single runs.
 func (b Base) Loops(ctx context.Context) ([]loop.Iteration, error) {
 	return b.iterations(ctx, "list the loops", `i where "order" ->> 'single' is null and started > now() - interval '30 days'
 		and not exists (select from iteration later where later.loop = i.loop and later.n > i.n) order by started desc`, pgx.NamedArgs{})

@@ -14,14 +14,13 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// A Base is what the runs of all workspaces left to those after them.
+// A Base holds what the runs of all workspaces left for later ones.
 type Base struct{ db *database.DB }
 
-// New returns the knowledge in db, good for as long as db is open.
+// New returns the knowledge in db, valid while db is open.
 func New(db *database.DB) Base { return Base{db} }
 
-// Memory implements [loop.Knowledge]: it returns the last memory of a workspace,
-// the zero one when there is none.
+// Memory implements [loop.Knowledge]: it returns the last memory of a workspace, or the zero Memory if there is none.
 func (b Base) Memory(ctx context.Context, workspace string) (agent.Memory, error) {
 	var m agent.Memory
 	err := b.db.Do(ctx, "read the memory of "+workspace, func(ctx context.Context) error {
@@ -36,8 +35,7 @@ func (b Base) Memory(ctx context.Context, workspace string) (agent.Memory, error
 	return m, err
 }
 
-// MemoryBefore implements [loop.Memories]: it returns the memory of a workspace as it was
-// before runID was merged.
+// MemoryBefore implements [loop.Memories]: it returns the memory of a workspace as it was before runID was merged.
 func (b Base) MemoryBefore(ctx context.Context, workspace, runID string) (m agent.Memory, merged bool, err error) {
 	err = b.db.Do(ctx, "read the memory of "+workspace+" before run "+runID, func(ctx context.Context) error {
 		err := b.db.Pool.QueryRow(ctx, `
@@ -55,15 +53,13 @@ func (b Base) MemoryBefore(ctx context.Context, workspace, runID string) (m agen
 	return m, merged, err
 }
 
-// SaveMemory implements [loop.Knowledge]: it adds the memory that runID merged
-// to those before it. run.ErrFenced means that its iteration is not the next
-// one: another process has merged since.
+// SaveMemory implements [loop.Knowledge]: it adds the memory that runID merged to the earlier ones. run.ErrFenced means that its
+// iteration is not the next one: another process has merged since.
 func (b Base) SaveMemory(ctx context.Context, workspace, runID string, m agent.Memory) error {
 	op := database.NewOp()
 	return b.db.Do(ctx, fmt.Sprintf("record memory %d of %s", m.Iteration, workspace), func(ctx context.Context) error {
 		var saved bool
-		// The primary key decides between two processes that both are next; a
-		// retry whose answer was lost finds its own row.
+		// The primary key decides between two processes that are both next; a retry whose answer was lost finds its own row.
 		err := b.db.Pool.QueryRow(ctx, `
 			with added as (
 				insert into memory (workspace, iteration, op, run, text)
@@ -84,13 +80,12 @@ func (b Base) SaveMemory(ctx context.Context, workspace, runID string, m agent.M
 	})
 }
 
-// History implements [loop.Knowledge]: it returns the last n promotions of a
-// workspace that were not undone, oldest first. The path of an entry names its
-// files, three at most, and is for people.
+// History implements [loop.Knowledge]: it returns the last n promotions of a workspace that were not undone, oldest first. The path of
+// an entry names its files, at most three, and is for people.
 func (b Base) History(ctx context.Context, workspace string, n int) ([]agent.Entry, error) {
 	var list []agent.Entry
 	err := b.db.Do(ctx, "read the history of "+workspace, func(ctx context.Context) error {
-		// The newest n, which then are turned round.
+		// The newest n, which are reversed below.
 		rows, err := b.db.Pool.Query(ctx, `
 			select at, path, diff from v_history where workspace = @workspace order by at desc, run desc limit @n`,
 			pgx.NamedArgs{"workspace": database.Clean(workspace), "n": max(n, 0)})
@@ -104,8 +99,7 @@ func (b Base) History(ctx context.Context, workspace string, n int) ([]agent.Ent
 	return list, err
 }
 
-// Queue implements [loop.Knowledge]: it lists the files that wait, in the order
-// in which they began to.
+// Queue implements [loop.Knowledge]: it lists the waiting files, in the order in which they began to wait.
 func (b Base) Queue(ctx context.Context, workspace string) ([]loop.Waiting, error) {
 	var list []loop.Waiting
 	err := b.db.Do(ctx, "read the cascade queue of "+workspace, func(ctx context.Context) error {
@@ -121,10 +115,8 @@ func (b Base) Queue(ctx context.Context, workspace string) ([]loop.Waiting, erro
 	return list, err
 }
 
-// Enqueue implements [loop.Knowledge]: it has files wait because of what runID
-// promoted, in the order of the list; their From and Queued do not count. What
-// one run caused is entered once for each file, however often it is tried and
-// even when the file was served meanwhile.
+// Enqueue implements [loop.Knowledge]: it queues files because of what runID promoted, in the order of the list, and ignores their From
+// and Queued. What one run caused is entered once for each file, however often it is tried and even if the file was served meanwhile.
 func (b Base) Enqueue(ctx context.Context, workspace, runID string, list []loop.Waiting) error {
 	act := "add to the cascade queue of " + workspace
 	var paths, because, diffs []string
@@ -135,10 +127,9 @@ func (b Base) Enqueue(ctx context.Context, workspace, runID string, list []loop.
 		paths, because, diffs = append(paths, w.Path), append(because, database.Clean(w.Because)), append(diffs, database.Clean(w.Diff))
 	}
 	return b.db.Do(ctx, act, func(ctx context.Context) error {
-		// A path may be on the list twice: its causes are joined first, since
-		// one statement cannot change a row twice. The first condition finds
-		// what this run entered before, served or not; the last one guards
-		// against another process that enters it at this moment.
+		// A path may be on the list twice: its causes are joined first, since one statement cannot change a row twice. The first
+		// condition finds what this run entered before, served or not; the last one guards against another process that enters it at
+		// the same moment.
 		_, err := b.db.Pool.Exec(ctx, `
 			insert into cascade as c (workspace, path, because, diff, runs)
 			select @workspace, w.path, string_agg(w.because, E'\n' order by w.n), string_agg(w.diff, E'\n' order by w.n), array[@run]
@@ -154,11 +145,10 @@ func (b Base) Enqueue(ctx context.Context, workspace, runID string, list []loop.
 	})
 }
 
-// Served implements [loop.Knowledge]: runID attended to a file, which leaves the
-// queue. A run serves a file once: when it says so again, a wait that began
-// after it stays. A file that does not wait is no error.
+// Served implements [loop.Knowledge]: runID attended to a file, which leaves the queue. A run serves a file once: if it says so again,
+// a wait that began later stays. A file that does not wait is not an error.
 func (b Base) Served(ctx context.Context, workspace, runID, path string) error {
-	// Served rows stay as evidence, and are how the second time is known.
+	// Served rows stay as evidence, and show that a run served the file before.
 	return b.db.Do(ctx, "take "+path+" out of the cascade queue", func(ctx context.Context) error {
 		_, err := b.db.Pool.Exec(ctx, `
 			update cascade c set served = clock_timestamp(), served_by = @run
@@ -169,8 +159,7 @@ func (b Base) Served(ctx context.Context, workspace, runID, path string) error {
 	})
 }
 
-// Attended implements [loop.Orders]: it lists the directives of a workspace that
-// a run attended to.
+// Attended implements [loop.Orders]: it lists the directives of a workspace that a run attended to.
 func (b Base) Attended(ctx context.Context, workspace string) ([]string, error) {
 	var list []string
 	err := b.db.Do(ctx, "read which directives were attended to in "+workspace, func(ctx context.Context) error {

@@ -11,22 +11,19 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// ErrSettled means that there is no such proposal, or that it was settled in
-// another way before.
+// ErrSettled means that there is no such proposal, or that it was already settled in another way.
 var ErrSettled = errors.New("it is not open; `agent sql \"select * from v_proposals\"` shows all")
 
-// columns are those of a proposal, as run.KeptProposal names them.
+// columns are the columns of a proposal, named like the fields of run.KeptProposal.
 const columns = `id, workspace, kind, state, path, goal, text, patch, reason, coalesce(run, '') as run, at`
 
-// AddProposal implements [run.Proposals]: it records an open proposal and
-// returns its number; ID, State and At of p do not count. A proposal that is
-// open word for word is not recorded again.
+// AddProposal implements [run.Proposals]: it records an open proposal and returns its number; it ignores ID, State and At of p. A
+// proposal that is open word for word is not recorded again.
 func (b Base) AddProposal(ctx context.Context, p run.KeptProposal) (int64, error) {
 	op := database.NewOp()
 	err := b.db.Do(ctx, "record a proposal for "+p.Workspace, func(ctx context.Context) error {
-		// The update changes nothing; a retry whose first answer was lost gets
-		// the row that is there. Runs of one workspace wait for one another, so
-		// no two of them can find that a proposal is not there yet.
+		// The update changes nothing; a retry whose first answer was lost gets the row that is already there. Runs of one workspace
+		// wait for one another, so no two of them can both find that a proposal is missing.
 		return b.db.Pool.QueryRow(ctx, `
 			with same as (
 				select id from proposal
@@ -64,8 +61,7 @@ func (b Base) Proposals(ctx context.Context, workspace string) ([]run.KeptPropos
 	return list, err
 }
 
-// Proposal returns the proposal of that number, settled or not. ErrNotFound
-// means that there is none.
+// Proposal returns the proposal with number id, settled or not. ErrNotFound means that there is none.
 func (b Base) Proposal(ctx context.Context, id int64) (run.KeptProposal, error) {
 	var p run.KeptProposal
 	err := b.db.Do(ctx, fmt.Sprintf("read proposal %d", id), func(ctx context.Context) error {
@@ -79,12 +75,11 @@ func (b Base) Proposal(ctx context.Context, id int64) (run.KeptProposal, error) 
 	return p, err
 }
 
-// SettleProposal implements [run.Proposals]: it records what became of an open
-// proposal, run.ProposalDone or run.ProposalDropped. Settling it in the same
-// way twice is no error, in two ways is ErrSettled.
+// SettleProposal implements [run.Proposals]: it records what became of an open proposal, run.ProposalDone or run.ProposalDropped.
+// Settling it twice in the same way is not an error; settling it in two ways is ErrSettled.
 func (b Base) SettleProposal(ctx context.Context, id int64, to run.ProposalState) error {
 	return b.db.Do(ctx, fmt.Sprintf("settle proposal %d", id), func(ctx context.Context) error {
-		// The state asked for is let through as well: a retry finds it done.
+		// The requested state is accepted as well: a retry finds it done.
 		tag, err := b.db.Pool.Exec(ctx, `update proposal set state = @to where id = @id and state in ('open', @to)`,
 			pgx.NamedArgs{"id": id, "to": string(to)})
 		if err == nil && tag.RowsAffected() == 0 {

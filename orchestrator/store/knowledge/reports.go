@@ -36,8 +36,7 @@ func (b Base) SaveReport(ctx context.Context, k report.Kept) error {
 	})
 }
 
-// Scores returns the last score of each analyzer in a workspace, by its name; those that were never measured whole are not among
-// them.
+// Scores returns the last score of each analyzer in a workspace, by its name. It leaves out those that were never measured completely.
 func (b Base) Scores(ctx context.Context, workspace string) (map[string]float64, error) {
 	var last map[string]float64
 	err := b.db.Do(ctx, "read the reports of "+workspace, func(ctx context.Context) error {
@@ -48,7 +47,7 @@ func (b Base) Scores(ctx context.Context, workspace string) (map[string]float64,
 		if err != nil {
 			return err
 		}
-		last = map[string]float64{} // an attempt before may have filled it in part
+		last = map[string]float64{} // an earlier attempt may have filled it in part
 		var name string
 		var score float64
 		_, err = pgx.ForEachRow(rows, []any{&name, &score}, func() error {

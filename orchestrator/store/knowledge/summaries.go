@@ -11,8 +11,8 @@ import (
 	"agent/orchestrator/survey"
 )
 
-// Summaries implements [survey.SummaryStore]: it returns what models said of the
-// files of a workspace, by path, and of the project under the empty path.
+// Summaries implements [survey.SummaryStore]: it returns what models said about the files of a workspace, by path, and about the
+// project under the empty path.
 func (b Base) Summaries(ctx context.Context, workspace string) (map[string]survey.Summary, error) {
 	var known map[string]survey.Summary
 	err := b.db.Do(ctx, "read the summaries of "+workspace, func(ctx context.Context) error {
@@ -21,8 +21,8 @@ func (b Base) Summaries(ctx context.Context, workspace string) (map[string]surve
 		if err != nil {
 			return err
 		}
-		// What is outdated comes too: whoever asks compares the digests.
-		known = map[string]survey.Summary{} // an attempt before may have filled it in part
+		// Outdated summaries are included: the caller compares the digests.
+		known = map[string]survey.Summary{} // an earlier attempt may have filled it in part
 		var path string
 		var s survey.Summary
 		_, err = pgx.ForEachRow(rows, []any{&path, &s.SHA256, &s.Text, &s.Model}, func() error {
@@ -34,22 +34,20 @@ func (b Base) Summaries(ctx context.Context, workspace string) (map[string]surve
 	return known, err
 }
 
-// SaveSummaries implements [survey.SummaryStore]: it records what a model said, in
-// place of what was known of the same paths, and forgets those of gone. Doing
-// it twice is doing it once.
+// SaveSummaries implements [survey.SummaryStore]: it records what a model said, replacing what was known for the same paths, and
+// removes the summaries of gone. Doing it twice is the same as doing it once.
 func (b Base) SaveSummaries(ctx context.Context, workspace string, said map[string]survey.Summary, gone []string) error {
-	// As columns, so that one statement takes any number of rows.
+	// Column by column, so that one statement takes any number of rows.
 	var paths, sums, texts, models []string
-	// In the order of their paths two writers wait for each other instead of
-	// blocking one another.
+	// In the order of their paths, two writers wait for each other instead of deadlocking.
 	for _, path := range slices.Sorted(maps.Keys(said)) {
 		s := said[path]
 		paths, sums = append(paths, database.Clean(path)), append(sums, database.Clean(s.SHA256))
 		texts, models = append(texts, database.Clean(s.Text)), append(models, database.Clean(s.Model))
 	}
 	return b.db.Do(ctx, "record the summaries of "+workspace, func(ctx context.Context) error {
-		// Both parts of the statement see the table as it was: no path is in both.
-		// A path that is both gone and described is described.
+		// Both parts of the statement see the table as it was, so no path may be in both. A path that is both gone and described counts
+		// as described.
 		_, err := b.db.Pool.Exec(ctx, `
 			with gone as (delete from summary where workspace = @workspace and path = any(@gone::text[]) and path <> all(@paths::text[]))
 			insert into summary (workspace, path, sha256, text, model)

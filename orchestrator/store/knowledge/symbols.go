@@ -13,13 +13,11 @@ import (
 	"agent/orchestrator/survey"
 )
 
-// symbolBatch is how many bytes of documents go to the database at once: few
-// enough for the deadline of one attempt over a slow line, and enough that a
-// first scan does not wait for thousands of answers.
+// symbolBatch is how many bytes of documents go to the database at once: few enough for the deadline of one attempt over a slow line,
+// and enough that a first scan does not wait for thousands of answers.
 const symbolBatch = 1 << 20
 
-// SymbolSums implements [survey.SymbolStore]: it returns the digests of the files
-// of a workspace that scanner has read, by path.
+// SymbolSums implements [survey.SymbolStore]: it returns the digests of the files of a workspace that scanner has read, by path.
 func (b Base) SymbolSums(ctx context.Context, workspace, scanner string) (map[string]string, error) {
 	var sums map[string]string
 	err := b.db.Do(ctx, "read the digests of "+workspace, func(ctx context.Context) error {
@@ -28,7 +26,7 @@ func (b Base) SymbolSums(ctx context.Context, workspace, scanner string) (map[st
 		if err != nil {
 			return err
 		}
-		sums = map[string]string{} // an attempt before may have filled it in part
+		sums = map[string]string{} // an earlier attempt may have filled it in part
 		var path, sum string
 		_, err = pgx.ForEachRow(rows, []any{&path, &sum}, func() error {
 			sums[path] = sum
@@ -39,8 +37,7 @@ func (b Base) SymbolSums(ctx context.Context, workspace, scanner string) (map[st
 	return sums, err
 }
 
-// Symbols implements [survey.SymbolStore]: it returns what scanner found in the
-// files at paths, as far as they are known.
+// Symbols implements [survey.SymbolStore]: it returns what scanner found in the files at paths, as far as they are known.
 func (b Base) Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]survey.SymbolFile, error) {
 	var files map[string]survey.SymbolFile
 	err := b.db.Do(ctx, "read the symbols of "+workspace, func(ctx context.Context) error {
@@ -63,10 +60,8 @@ func (b Base) Symbols(ctx context.Context, workspace, scanner string, paths []st
 	return files, err
 }
 
-// SaveSymbols implements [survey.SymbolStore]: it records what a scan found in the
-// files that changed, and forgets those that are gone. Every row stands for
-// itself: when the work is cut short, the files that were not reached keep
-// their old digest and are scanned again.
+// SaveSymbols implements [survey.SymbolStore]: it records what a scan found in the files that changed, and removes those that are gone.
+// Every row is independent: if the work is cut short, the files that were not reached keep their old digest and are scanned again.
 func (b Base) SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]survey.SymbolFile, gone []string) error {
 	act := "record the symbols of " + workspace
 	if len(gone) > 0 {
@@ -89,8 +84,7 @@ func (b Base) SaveSymbols(ctx context.Context, workspace, scanner string, change
 		paths, sums, docs, size = nil, nil, nil, 0
 		return err
 	}
-	// In the order of their paths two writers of one workspace wait for each
-	// other instead of blocking one another.
+	// In the order of their paths, two writers of one workspace wait for each other instead of deadlocking.
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
 		if err := database.Exact(path); err != nil {
 			return fmt.Errorf("%s: file %q: %w", act, path, err)
@@ -109,7 +103,7 @@ func (b Base) SaveSymbols(ctx context.Context, workspace, scanner string, change
 	return flush()
 }
 
-// addSymbols records one batch of files, each in place of what was known.
+// addSymbols records one batch of files, each replacing what was known.
 func (b Base) addSymbols(ctx context.Context, act, workspace, scanner string, paths, sums, docs []string) error {
 	return b.db.Do(ctx, act, func(ctx context.Context) error {
 		_, err := b.db.Pool.Exec(ctx, `

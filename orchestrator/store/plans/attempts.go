@@ -12,7 +12,7 @@ import (
 
 var _ builder.Plans = Book{}
 
-// SaveAttempt implements [builder.Plans]: it records an attempt, or how far it came. One that has ended stays as it is.
+// SaveAttempt implements [builder.Plans]: it records an attempt, or how far it got. An attempt that has ended stays as it is.
 func (b Book) SaveAttempt(ctx context.Context, a builder.Attempt) error {
 	return b.db.Do(ctx, fmt.Sprintf("record an attempt for plan %d", a.Plan), func(ctx context.Context) error {
 		_, err := b.db.Pool.Exec(ctx, `
@@ -30,7 +30,7 @@ func (b Book) SaveAttempt(ctx context.Context, a builder.Attempt) error {
 	})
 }
 
-// Attempts implements [builder.Plans]: it lists those of a plan in the order in which they began.
+// Attempts implements [builder.Plans]: it lists the attempts of a plan in the order in which they began.
 func (b Book) Attempts(ctx context.Context, id int64) (list []builder.Attempt, err error) {
 	err = b.db.Do(ctx, fmt.Sprintf("list the attempts for plan %d", id), func(ctx context.Context) error {
 		rows, err := b.db.Pool.Query(ctx, `

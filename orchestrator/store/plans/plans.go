@@ -13,16 +13,16 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// A Book is where the plans are.
+// A Book holds the plans.
 type Book struct{ db *database.DB }
 
 // New returns the plans of a database.
 func New(db *database.DB) Book { return Book{db} }
 
-// ErrOver means that nothing can be done with a plan any more.
+// ErrOver means that nothing more can be done with a plan.
 var ErrOver = errors.New("it is over")
 
-// columns are those of a plan, in the order of scan.
+// columns are the columns of a plan, in the order of scan.
 const columns = `id, workspace, goal, summary, state, owner, why, rounds, replanned, review, coalesce(run, ''), created, loop, ending, coalesce(replays, 0)`
 
 // AddPlan implements [builder.Plans]: it records a plan with its tasks and returns its number.
@@ -34,7 +34,7 @@ func (b Book) AddPlan(ctx context.Context, p crew.Plan) (int64, error) {
 	}
 	err = b.db.Do(ctx, "record a plan for "+p.Workspace, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
-			// The update changes nothing: a retry whose first answer was lost gets the row that is there.
+			// The update changes nothing: a retry whose first answer was lost gets the row that is already there.
 			err := tx.QueryRow(ctx, `
 				insert into plan as p (op, workspace, goal, summary, state, owner, wanted, why, rounds, replanned, loop, replays)
 				values (@op, @workspace, @goal, @summary, @state, '', '', @why, 0, 0, @loop, nullif(@replays, 0))
@@ -52,9 +52,9 @@ func (b Book) AddPlan(ctx context.Context, p crew.Plan) (int64, error) {
 	return p.ID, err
 }
 
-// SavePlan implements [builder.Plans]: it records where a plan and all its tasks stand. owner has to have it, "" for a plan
-// that nobody works on; else the error is run.ErrFenced, as for one that is over and was to be anything else. A plan that stands still
-// gives its owner up: the same state again is a retry whose first answer was lost.
+// SavePlan implements [builder.Plans]: it records where a plan and all its tasks stand. owner must be the plan's owner, or "" if nobody
+// works on it; otherwise the error is run.ErrFenced, as it is for a finished plan that is to get another state. A plan that stops gives
+// up its owner: recording the same state again is a retry whose first answer was lost.
 func (b Book) SavePlan(ctx context.Context, p crew.Plan, owner string) error {
 	review, err := json.Marshal(p.Review)
 	if err != nil {
@@ -93,7 +93,7 @@ func (b Book) SavePlan(ctx context.Context, p crew.Plan, owner string) error {
 	})
 }
 
-// loopJSON is what a plan's task file says, nil for a plan of tasks.
+// loopJSON returns the content of a plan's task file, nil for a plan of tasks.
 func loopJSON(p crew.Plan) ([]byte, error) {
 	if p.Loop == nil {
 		return nil, nil
@@ -101,7 +101,7 @@ func loopJSON(p crew.Plan) ([]byte, error) {
 	return database.CleanJSON(p.Loop)
 }
 
-// saveTasks writes all tasks of a plan, and forgets those that it has no more.
+// saveTasks writes all tasks of a plan, and removes those that it no longer has.
 func saveTasks(ctx context.Context, tx pgx.Tx, p crew.Plan) error {
 	numbers := []int{}
 	batch := &pgx.Batch{}
@@ -111,7 +111,7 @@ func saveTasks(ctx context.Context, tx pgx.Tx, p crew.Plan) error {
 			"plan": p.ID, "n": t.N, "title": database.Clean(t.Title), "goal": database.Clean(t.Goal), "role": database.Clean(t.Role), "message": database.Clean(t.Message),
 			"state": string(t.State), "why": database.Clean(t.Why), "tries": t.Tries, "landed": t.Landed, "run": database.Clean(t.Run),
 		}
-		// Never null, and without an escaped NUL: the views take the lists apart, of all plans at once.
+		// Never null, and without an escaped NUL: the views take the lists of all plans apart at once.
 		for name, value := range map[string]any{"files": append([]string{}, t.Files...), "creates": append([]string{}, t.Creates...), "depends": append([]int{}, t.DependsOn...), "accept": t.Accept} {
 			text, err := database.CleanJSON(value)
 			if err != nil {
@@ -130,8 +130,8 @@ func saveTasks(ctx context.Context, tx pgx.Tx, p crew.Plan) error {
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// TakePlan implements [builder.Plans]: it makes owner the owner of a plan in place of was, and returns the plan. run.ErrFenced means that
-// somebody else was faster, ErrOver that nothing is left to do, database.ErrNotFound that there is no such plan.
+// TakePlan implements [builder.Plans]: it makes owner the owner of a plan in place of was, and returns the plan. run.ErrFenced means
+// that another process was faster, ErrOver that nothing is left to do, and database.ErrNotFound that there is no such plan.
 func (b Book) TakePlan(ctx context.Context, id int64, was, owner string) (crew.Plan, error) {
 	err := b.db.Do(ctx, fmt.Sprintf("take plan %d up", id), func(ctx context.Context) error {
 		tag, err := b.db.Pool.Exec(ctx, `
@@ -155,7 +155,7 @@ func (b Book) TakePlan(ctx context.Context, id int64, was, owner string) (crew.P
 	return b.Plan(ctx, id)
 }
 
-// Plan returns the plan of that number. database.ErrNotFound means that there is none.
+// Plan returns the plan with number id. database.ErrNotFound means that there is none.
 func (b Book) Plan(ctx context.Context, id int64) (crew.Plan, error) {
 	list, err := b.read(ctx, fmt.Sprintf("read plan %d", id), `where id = @id`, pgx.NamedArgs{"id": id})
 	if err == nil && len(list) == 0 {
@@ -167,13 +167,13 @@ func (b Book) Plan(ctx context.Context, id int64) (crew.Plan, error) {
 	return list[0], nil
 }
 
-// Plans lists the plans of a workspace, "" for all, the newest first; n is how many at most.
+// Plans lists at most n plans of a workspace, "" for all workspaces, newest first.
 func (b Book) Plans(ctx context.Context, workspace string, n int) ([]crew.Plan, error) {
 	return b.read(ctx, "list the plans", `where @workspace in ('', workspace) order by id desc limit @n`,
 		pgx.NamedArgs{"workspace": database.Clean(workspace), "n": n})
 }
 
-// Work lists the plans that a process works on, or died over, and those that stand still, the newest first.
+// Work lists the plans that a process works on or died working on, and those that have stopped, newest first.
 func (b Book) Work(ctx context.Context) ([]crew.Plan, error) {
 	return b.read(ctx, "list what is at work", `where state in ('building', 'paused', 'awaiting', 'failed') order by id desc limit 200`, pgx.NamedArgs{})
 }
@@ -223,7 +223,7 @@ func (b Book) read(ctx context.Context, act, rest string, args pgx.NamedArgs) (l
 	return list, err
 }
 
-// Wanted implements [builder.Plans]: it returns what somebody asked of the process that works on a plan.
+// Wanted implements [builder.Plans]: it returns what somebody asked the process that works on a plan to do.
 func (b Book) Wanted(ctx context.Context, id int64) (wanted string, err error) {
 	err = b.db.Do(ctx, fmt.Sprintf("look what is wanted of plan %d", id), func(ctx context.Context) error {
 		return database.Missing(b.db.Pool.QueryRow(ctx, `select wanted from plan where id = @id`, pgx.NamedArgs{"id": id}).Scan(&wanted))
@@ -231,7 +231,7 @@ func (b Book) Wanted(ctx context.Context, id int64) (wanted string, err error) {
 	return wanted, err
 }
 
-// Want asks the process that works on a plan to pause or cancel, or with "" neither. ErrOver means that nobody works on it.
+// Want asks the process that works on a plan to pause or cancel; "" asks for neither. ErrOver means that nobody works on it.
 func (b Book) Want(ctx context.Context, id int64, wanted string) error {
 	return b.db.Do(ctx, fmt.Sprintf("ask for plan %d", id), func(ctx context.Context) error {
 		tag, err := b.db.Pool.Exec(ctx, `update plan set wanted = @wanted where id = @id and state = 'building'`, pgx.NamedArgs{"id": id, "wanted": wanted})

@@ -11,15 +11,13 @@ import (
 	"agent/migrations"
 )
 
-// Psql returns the variables of the environment with which psql, or whatever
-// else is made of libpq, opens this database as the reader: in transactions
-// that only read, with the time limit of Query. The password is in no argument,
-// where every user of the machine could see it.
+// Psql returns the environment variables with which psql, or any other program built on libpq, opens this database as the reader: in
+// transactions that only read, with the time limit of Query. The password is not in an argument, where every user of the machine could
+// see it.
 //
-// ok is false where the address is no URL: what it says of TLS would be lost.
+// ok is false if the address is not a URL: its TLS settings would be lost.
 //
-// Unlike Query this is a session of a person's own: the role, which the server
-// keeps to until then, can be given up in it.
+// Unlike Query, this is a person's own session: the server applies the role, but the session can give it up.
 func (r Runner) Psql(ctx context.Context) (env []string, ok bool, err error) {
 	config := r.db.Pool.Config().ConnConfig
 	u, err := url.Parse(config.ConnString())
@@ -36,7 +34,7 @@ func (r Runner) Psql(ctx context.Context) (env []string, ok bool, err error) {
 	if role == migrations.Reader {
 		settings["role"] = role
 	}
-	// These are such words already, escaped by whoever wrote them.
+	// These are in that form already, escaped by whoever wrote them.
 	options := []string{settings["options"]}
 	delete(settings, "options")
 	escape := strings.NewReplacer(`\`, `\\`, " ", `\ `)

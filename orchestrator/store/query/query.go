@@ -14,25 +14,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// QueryLimit is how long one query of Query may run unless WithLimit says
-// otherwise: long enough for any question about a history, short enough that a
-// mistake does not burden the server for an afternoon.
+// QueryLimit is how long one query of Query may run unless WithLimit says otherwise: long enough for any question about a history,
+// short enough that a mistake does not burden the server for an afternoon.
 const QueryLimit = 30 * time.Second
 
 const (
-	// prepareTimeout is added to the limit of a statement, for the connection and
-	// for what comes before its first row.
+	// prepareTimeout is added to the limit of a statement, for the connection and for what precedes the first row.
 	prepareTimeout = 15 * time.Second
 	// closeTimeout bounds closing a connection.
 	closeTimeout = 5 * time.Second
 )
 
-// A Column is one column of a result or of a view. Results may have several
-// columns of one name.
+// A Column is one column of a result or of a view. Results may have several columns with one name.
 type Column struct {
 	Name    string
-	Type    string // as Postgres calls it, "timestamp with time zone"
-	Comment string // what it means, "" where the name says it
+	Type    string // in Postgres's words: "timestamp with time zone"
+	Comment string // what it means, "" if the name says it
 }
 
 // A View is a view that Query may read, with the question that it answers.
@@ -46,10 +43,10 @@ type View struct {
 type QueryError struct {
 	Message  string // what the server said
 	Hint     string // what to do next
-	Position int    // character of the statement, from 1; 0 when the server names none
+	Position int    // character of the statement, from 1; 0 if the server names none
 }
 
-// Error tells what the server said and the next thing to do.
+// Error says what the server said and what to do next.
 func (e *QueryError) Error() string {
 	at := ""
 	if e.Position > 0 {
@@ -64,43 +61,36 @@ type Runner struct {
 	limit time.Duration // of one statement
 }
 
-// New returns a Runner with the limit QueryLimit, good for as long as db is open.
+// New returns a Runner with the limit QueryLimit, valid while db is open.
 func New(db *database.DB) Runner { return Runner{db, QueryLimit} }
 
-// WithLimit returns a Runner on the same database that stops a statement after
-// limit.
+// WithLimit returns a Runner on the same database that stops a statement after limit.
 func (r Runner) WithLimit(limit time.Duration) Runner { return Runner{r.db, limit} }
 
-// Query runs one SELECT, WITH, VALUES or TABLE as the reader, in a transaction
-// that only reads and for thirty seconds at most, or what WithLimit says. head is called once with the
-// columns, then row once for each row: its values are text as Postgres writes
-// it, nil for null, and belong to the callee. An error of either stops the
-// query and is returned as it is. A statement that the server refuses gives a
-// *QueryError.
+// Query runs one SELECT, WITH, VALUES or TABLE as the reader, in a transaction that only reads, for at most thirty seconds or the limit
+// of WithLimit. It calls head once with the columns, then row once for each row: the values are text as Postgres writes it, nil for
+// null, and belong to the callee. An error of either stops the query and is returned as it is. A statement that the server refuses
+// gives a *QueryError.
 //
-// The statement runs in the function reader_query of the schema, which belongs
-// to the role agent_reader, and on a connection that is thrown away
-// afterwards. So it reads views and nothing else whatever it does: in such a
-// function the role cannot be changed, and no setting or lock outlives it. On
-// a server where the user may not make roles the function belongs to that
-// user, and the transaction alone keeps it from writing; Role tells which.
+// The statement runs in the schema's function reader_query, which belongs to the role agent_reader, and on a connection that is thrown
+// away afterwards. Whatever the statement does, it therefore reads only views: the role cannot be changed in such a function, and no
+// setting or lock outlives it. On a server where the user may not make roles, the function belongs to that user, and only the
+// transaction keeps it from writing; Role says which is the case.
 func (r Runner) Query(ctx context.Context, sql string, head func([]Column) error, row func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, r.limit+prepareTimeout)
 	defer cancel()
-	// A final semicolon is a habit and no second statement.
+	// A final semicolon is a habit, not a second statement.
 	sql = strings.TrimRight(strings.TrimSpace(database.Clean(sql)), "; \t\r\n")
 	var conn *pgx.Conn
 	var columns []Column
-	// Only what comes before the first row is tried again: rows cannot be
-	// taken back.
+	// Only what precedes the first row is retried: rows cannot be taken back.
 	err := r.db.Do(ctx, "prepare the query", func(ctx context.Context) error {
 		pooled, err := r.db.Pool.Acquire(ctx)
 		if err != nil {
 			return err
 		}
 		columns, err = describe(ctx, pooled, sql)
-		// From here on the connection is not the pool's: it may come back with
-		// settings that nobody expects.
+		// From here on the connection does not belong to the pool: it might return with unexpected settings.
 		conn = pooled.Hijack()
 		if err != nil {
 			return errors.Join(err, discard(ctx, conn))
@@ -117,11 +107,10 @@ func (r Runner) Query(ctx context.Context, sql string, head func([]Column) error
 	return err
 }
 
-// stream runs a wrapped statement and hands its rows on. The whole result lies
-// with the server, on its disk when it is large; here only one row at a time
-// is in memory.
+// stream runs a wrapped statement and passes its rows on. The server holds the whole result, on its disk if it is large; here only one
+// row at a time is in memory.
 func (r Runner) stream(ctx context.Context, conn *pgx.Conn, statement string, head func() error, row func([]*string) error) error {
-	var callee error // of head and row, which is not the server's
+	var callee error // of head and row, not of the server
 	err := pgx.BeginTxFunc(ctx, conn, database.ReadOnly(), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf("set local statement_timeout = %d", r.limit.Milliseconds())); err != nil {
 			return err
@@ -131,8 +120,7 @@ func (r Runner) stream(ctx context.Context, conn *pgx.Conn, statement string, he
 			return err
 		}
 		defer rows.Close()
-		// The head is not called before the server has begun to answer, so
-		// that a refusal leaves nothing printed.
+		// head is not called before the server has begun to answer, so that a refusal leaves nothing printed.
 		for started := false; rows.Next(); started = true {
 			var values []*string
 			if err := rows.Scan(&values); err != nil {
@@ -156,7 +144,7 @@ func (r Runner) stream(ctx context.Context, conn *pgx.Conn, statement string, he
 		}
 		return callee
 	})
-	// What the callee said comes first: the transaction fails because of it.
+	// The callee's error comes first: it makes the transaction fail.
 	switch {
 	case callee != nil:
 		return callee
@@ -168,11 +156,9 @@ func (r Runner) stream(ctx context.Context, conn *pgx.Conn, statement string, he
 	return r.refusal(err)
 }
 
-// describe asks for the columns of sql without running it. A batch of several
-// statements is refused here, by the protocol itself.
+// describe asks for the columns of sql without running it. The protocol itself refuses a batch of several statements here.
 func describe(ctx context.Context, conn *pgxpool.Conn, sql string) ([]Column, error) {
-	// Preparing parses and looks names up, as the user of the connection; it
-	// reads no row and calls no function.
+	// Preparing parses and resolves names, as the user of the connection; it reads no row and calls no function.
 	described, err := conn.Conn().Prepare(ctx, "reader", sql)
 	if err != nil {
 		return nil, err
@@ -197,11 +183,9 @@ func describe(ctx context.Context, conn *pgxpool.Conn, sql string) ([]Column, er
 	return columns, err
 }
 
-// readerSQL wraps a statement of n columns so that each row is one array of
-// text, which is what a function can return without knowing the columns. They
-// are renamed because a subquery may not have two of one name. As a subquery
-// the statement can only be one that reads, and keeps its own order of rows.
-// The line break ends a comment at the end of the statement.
+// readerSQL wraps a statement of n columns so that each row is one array of text, which a function can return without knowing the
+// columns. They are renamed because a subquery may not have two with one name. As a subquery, the statement can only be one that reads,
+// and keeps its own order of rows. The line break ends a comment at the end of the statement.
 func readerSQL(sql string, n int) string {
 	names, texts := make([]string, n), make([]string, n)
 	for i := range n {
@@ -214,8 +198,7 @@ func readerSQL(sql string, n int) string {
 // readingOnly is the advice after a statement that does not read.
 const readingOnly = "use SELECT, WITH, VALUES or TABLE: the history is read here, never changed"
 
-// refusal turns the server's answer to a reader's statement into a
-// *QueryError. Trouble of the server itself stays what it is.
+// refusal turns the server's answer to a reader's statement into a *QueryError. Trouble of the server itself stays what it is.
 func (r Runner) refusal(err error) error {
 	if q, ok := errors.AsType[*QueryError](err); ok {
 		return q
@@ -235,7 +218,7 @@ func (r Runner) refusal(err error) error {
 		q.Message, q.Hint = fmt.Sprintf("stopped after %v", r.limit), "ask for less, with where and limit"
 	case "25006", "0A000": // read-only transaction; a write inside WITH
 		q.Hint = readingOnly
-	case "42601": // syntax error; inside the wrapper positions mean nothing to the reader
+	case "42601": // syntax error; inside the wrapper, positions mean nothing to the reader
 		if pg.InternalQuery != "" {
 			q.Message, q.Hint = "the statement does not only read", readingOnly
 		}
@@ -243,8 +226,8 @@ func (r Runner) refusal(err error) error {
 	return q
 }
 
-// discard closes a connection on which somebody else's statement ran, also
-// when the caller has gone. That it was dead already is no news.
+// discard closes a connection on which somebody else's statement ran, even if the caller has gone. It is not an error if the connection
+// was already dead.
 func discard(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
@@ -254,8 +237,7 @@ func discard(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// Role names the role that Query runs as: migrations.Reader, or the user of
-// the connection where that user may not make roles.
+// Role names the role that Query runs as: migrations.Reader, or the user of the connection if that user may not make roles.
 func (r Runner) Role(ctx context.Context) (string, error) {
 	var role string
 	err := r.db.Do(ctx, "read the reader's role", func(ctx context.Context) error {
@@ -265,8 +247,7 @@ func (r Runner) Role(ctx context.Context) (string, error) {
 	return role, err
 }
 
-// Views lists the views that Query may read, by name, with what their comments
-// say: the schema itself is the manual.
+// Views lists the views that Query may read, by name, with their comments: the schema itself is the manual.
 func (r Runner) Views(ctx context.Context) ([]View, error) {
 	var views []View
 	err := r.db.Read(ctx, "list views", func(ctx context.Context, tx pgx.Tx) error {

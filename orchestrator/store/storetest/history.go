@@ -12,10 +12,9 @@ import (
 	"agent/orchestrator/store"
 )
 
-// Past is a migrated schema of the test's own with a long history in it: that
-// many gates, five for each run, and what goes with them. Every fourth run was
-// promoted, one in ten thousand goes on. Run n of a history, from 1, is named
-// by RunName. Nobody has the schema open.
+// Past returns the URL of a migrated schema of the test's own with a long history in it: as many gates as given, five for each run, and
+// what belongs to them. Every fourth run was promoted; one in ten thousand is in progress. RunName names run n of a history, from 1.
+// Nobody has the schema open.
 func Past(t testing.TB, gates int) string {
 	t.Helper()
 	dsn := Schema(t)
@@ -24,7 +23,7 @@ func Past(t testing.TB, gates int) string {
 	if err != nil {
 		t.Fatalf("connect to the test's schema: %v", err)
 	}
-	// From numbers alone: no table is read from end to end here.
+	// Made from numbers alone: no table is read from end to end here.
 	for _, sql := range []string{
 		`insert into run (id, last_op, workspace, intent, owner, token, state, started, created, beat, ended, verdict, exit_code)
 			select lpad(n::text, 12, '0'), gen_random_uuid(), '/w/' || n % 20, 'patch', 'h/0/1/1/1', 1,
@@ -58,12 +57,11 @@ func Past(t testing.TB, gates int) string {
 	return dsn
 }
 
-// RunName is the name of run n of a Past.
+// RunName returns the ID of run n of a Past.
 func RunName(n int) string { return fmt.Sprintf("%012d", n) }
 
-// Scanned opens the schema of dsn for act, and returns the tables of more than
-// least rows that the server read from end to end for it. It tells of the
-// statements that were run, whatever a plan says of others.
+// Scanned opens the schema of dsn for act, and returns the tables with more than least rows that the server read from end to end for
+// it. It reports on the statements that were run, whatever a plan says about others.
 func Scanned(t testing.TB, dsn string, least int, act func(*store.DB)) []string {
 	t.Helper()
 	before := scans(t, dsn, least)
@@ -78,8 +76,7 @@ func Scanned(t testing.TB, dsn string, least int, act func(*store.DB)) []string 
 	return names
 }
 
-// opened has act use the schema, and returns when the server has forgotten
-// the connections: they then have told what they read.
+// opened lets act use the schema, and returns when the server has forgotten the connections: by then they have reported what they read.
 func opened(t testing.TB, dsn string, act func(*store.DB)) {
 	t.Helper()
 	own := named(t, dsn)
@@ -96,7 +93,7 @@ func opened(t testing.TB, dsn string, act func(*store.DB)) {
 	}
 }
 
-// scans counts how often each table was read from end to end so far.
+// scans counts how often each table has been read from end to end so far.
 func scans(t testing.TB, dsn string, least int) map[string]int64 {
 	t.Helper()
 	count := map[string]int64{}
@@ -114,7 +111,7 @@ func scans(t testing.TB, dsn string, least int) map[string]int64 {
 	return count
 }
 
-// ask has a connection of its own answer one question.
+// ask answers one question on a connection of its own.
 func ask(t testing.TB, dsn string, question func(*pgx.Conn) error) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -127,7 +124,7 @@ func ask(t testing.TB, dsn string, question func(*pgx.Conn) error) {
 	}
 }
 
-// named returns dsn with its schema as the name of the application.
+// named returns dsn with its schema as the application name.
 func named(t testing.TB, dsn string) string {
 	t.Helper()
 	return dsn + "&application_name=" + schemaOf(t, dsn)

@@ -1,10 +1,8 @@
-// Package storetest gives each test a database of its own: a fresh schema in
-// the database agent_test, migrated, and dropped after the test. Tests that
-// use it may run in parallel, in one process and in several.
+// Package storetest gives each test a database of its own: a fresh schema in the database agent_test, migrated, and dropped after the
+// test. Tests that use it may run in parallel, in one process and in several.
 //
-// The server is the one that AGENT_TEST_DATABASE_URL names, or else the
-// agent's own Postgres on the container engine. There is no third way: without
-// a server the test fails and says what to do.
+// The server is the one that AGENT_TEST_DATABASE_URL names, otherwise the agent's own Postgres on the container engine. There is no
+// third way: without a server the test fails and says what to do.
 package storetest
 
 import (
@@ -32,16 +30,14 @@ import (
 )
 
 const (
-	// database is where the schemas of tests live, apart from anybody's
-	// history.
+	// database is where the schemas of tests live, separate from anybody's history.
 	database = "agent_test"
 	// cleanTimeout bounds the clean-up after a test.
 	cleanTimeout = 30 * time.Second
 )
 
-// New returns an open database in a schema of its own, and its URL: whoever is
-// given the URL as AGENT_DATABASE_URL works in that schema. Both are good
-// until the test ends.
+// New returns an open database in a schema of its own, and its URL: a program that gets the URL as AGENT_DATABASE_URL works in that
+// schema. Both are valid until the test ends.
 func New(t testing.TB) (*store.DB, string) {
 	t.Helper()
 	server, schema := newSchema(t)
@@ -49,7 +45,7 @@ func New(t testing.TB) (*store.DB, string) {
 	return filled(t, server, schema, dsn), dsn
 }
 
-// filled brings an empty schema to the latest version, and opens what dsn names.
+// filled brings an empty schema to the latest version, and opens the database that dsn names.
 func filled(t testing.TB, server, schema, dsn string) *store.DB {
 	t.Helper()
 	pool, err := poolOf(t.Context(), server)
@@ -74,16 +70,14 @@ func filled(t testing.TB, server, schema, dsn string) *store.DB {
 	return db
 }
 
-// Schema returns the URL of an empty schema of the test's own, for tests of
-// the migrations themselves.
+// Schema returns the URL of an empty schema of the test's own, for tests of the migrations themselves.
 func Schema(t testing.TB) string {
 	t.Helper()
-	// The path is part of the URL so that a program under test needs nothing
-	// else to find its schema.
+	// The path is part of the URL, so that a program under test needs nothing else to find its schema.
 	return along(newSchema(t))
 }
 
-// newSchema makes an empty schema of the test's own, and returns the URL of its database and its name.
+// newSchema makes an empty schema of the test's own, and returns the URL of its database and the schema's name.
 func newSchema(t testing.TB) (server, schema string) {
 	t.Helper()
 	// A schema takes the server milliseconds, a database half a second.
@@ -102,14 +96,14 @@ func newSchema(t testing.TB) (server, schema string) {
 	return server, schema
 }
 
-// found is the URL of the database in which the schemas of tests live, once it was asked for.
+// found is the URL of the database in which the schemas of tests live, once it was looked for.
 var found struct {
 	mu  sync.Mutex
 	url string
 }
 
-// create makes a schema in the database for tests and returns the URL of that. To look whether the server runs takes it, and the
-// engine, longer than the schema does: that is done by the first test of a process, and again when the server has gone.
+// create makes a schema in the database for tests and returns the database's URL. Checking whether the server runs takes the server and
+// the engine longer than the schema does, so only the first test of a process checks it, and again when the server has gone.
 func create(t testing.TB, schema string) (server string, err error) {
 	t.Helper()
 	found.mu.Lock()
@@ -121,8 +115,7 @@ func create(t testing.TB, schema string) (server string, err error) {
 	return found.url, execute(t.Context(), found.url, "create schema "+schema)
 }
 
-// testDatabase returns the URL of the database in which the schemas of tests live, and creates
-// it when it is missing.
+// testDatabase returns the URL of the database in which the schemas of tests live, and creates that database if it is missing.
 func testDatabase(t testing.TB) string {
 	t.Helper()
 	server, err := url.Parse(serverURL(t))
@@ -136,8 +129,8 @@ func testDatabase(t testing.TB) string {
 	return server.String()
 }
 
-// serverURL finds the server, starting the agent's own when it does not run.
-// It takes the image that the agent of this tree does: of two that take turns each would replace the other's.
+// serverURL finds the server, and starts the agent's own if it does not run. It uses the same image as the agent of this tree: two
+// different images would replace each other's server in turn.
 func serverURL(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv("AGENT_TEST_DATABASE_URL"); given != "" {
@@ -160,8 +153,8 @@ func serverURL(t testing.TB) string {
 	return dsn
 }
 
-// createDatabase makes the database for tests unless it is there. Other
-// processes may be at it: what they made first is as good.
+// createDatabase makes the database for tests unless it exists. Other processes may do so at the same time: what they made first is as
+// good.
 func createDatabase(ctx context.Context, server string) error {
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
@@ -184,14 +177,14 @@ func createDatabase(ctx context.Context, server string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// pools are the connections by which schemas are made and dropped, by the URL of their database. They last as long as the
-// process: to connect costs the server more than most of these statements do.
+// pools are the connections that make and drop schemas, by the URL of their database. They last as long as the process: connecting
+// costs the server more than most of these statements do.
 var pools struct {
 	mu sync.Mutex
 	of map[string]*pgxpool.Pool
 }
 
-// execute runs one statement, outside of whatever the test does to its pool.
+// execute runs one statement, independently of what the test does to its pool.
 func execute(ctx context.Context, dsn, statement string) error {
 	pool, err := poolOf(ctx, dsn)
 	if err != nil {

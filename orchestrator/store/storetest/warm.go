@@ -18,11 +18,10 @@ var warm struct {
 	server, schema string
 }
 
-// Warm is New for a test that asks nothing of an empty cache: its schema reads and writes the
-// cache that all such tests of this process share, so that the tools of an image are proved and
-// a workspace is judged without its patch once, and not by each test. Rows of it never go
-// stale, since a key names all that its value depends on. Whoever calls it calls DropWarm at
-// the end of the process.
+// Warm is like New, for a test that does not need an empty cache: its schema reads and writes the cache that all such tests of this
+// process share. The tools of an image are then proved, and a workspace judged without its patch, only once and not by each test. Rows
+// of the cache never go stale, since a key names everything that its value depends on. Callers must call DropWarm at the end of the
+// process.
 func Warm(t testing.TB) (*store.DB, string) {
 	t.Helper()
 	shared, err := warmSchema(t)
@@ -32,14 +31,14 @@ func Warm(t testing.TB) (*store.DB, string) {
 	server, own := newSchema(t)
 	dsn := along(server, own+","+shared)
 	db := filled(t, server, own, dsn)
-	// Without a table of that name in its own schema, the next one of the path is found.
+	// If its own schema has no table of that name, the one of the next schema in the path is found.
 	if err := execute(t.Context(), server, "drop table "+own+".cache"); err != nil {
 		t.Fatal(err)
 	}
 	return db, dsn
 }
 
-// DropWarm drops the cache that the tests of this process shared, if one did.
+// DropWarm drops the cache that the tests of this process shared, if there is one.
 func DropWarm(ctx context.Context) error {
 	warm.mu.Lock()
 	defer warm.mu.Unlock()
@@ -51,7 +50,7 @@ func DropWarm(ctx context.Context) error {
 	return execute(ctx, warm.server, "drop schema "+name+" cascade")
 }
 
-// warmSchema returns the name of the schema with the shared cache, and makes it the first time.
+// warmSchema returns the name of the schema with the shared cache, which it creates the first time.
 func warmSchema(t testing.TB) (string, error) {
 	t.Helper()
 	warm.mu.Lock()
