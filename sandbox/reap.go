@@ -76,7 +76,7 @@ func leftover(c container.Summary, now time.Time) Leftover {
 	}
 	alive, known := Alive(l.Owner)
 	if l.Kept != "" {
-		alive = c.State == container.StateRunning
+		alive, known = c.State == container.StateRunning, true
 	}
 	l.Live = (alive || !known) && now.Before(l.Lease)
 	return l
