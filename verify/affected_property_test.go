@@ -19,8 +19,7 @@ import (
 	"agent/verify/trial"
 )
 
-// graph draws which of some packages need which; a package may need itself, and two
-// may need each other.
+// graph draws which packages need which. A package may need itself, and two may need each other.
 func graph(t *rapid.T) (needs [][]int) {
 	n := rapid.IntRange(2, 7).Draw(t, "packages")
 	for range n {
@@ -29,7 +28,7 @@ func graph(t *rapid.T) (needs [][]int) {
 	return needs
 }
 
-// closure says which packages one touched package affects, by its definition.
+// closure returns the packages that a change to one package affects, computed from the definition.
 func closure(needs [][]int, touched int) map[int]bool {
 	hit := map[int]bool{touched: true}
 	for range needs {
@@ -43,15 +42,15 @@ func closure(needs [][]int, touched int) map[int]bool {
 	return hit
 }
 
-// Whatever packages need, and in whichever way they say it, a patch affects one and
-// what depends on it, no more and no less.
+// A patch affects the package that it touches and everything that depends on it, no more and no less, whatever the packages need and
+// however they declare it.
 func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 	t.Parallel()
 	families := []struct {
 		family   *check.Family
 		manifest string
 		file     string
-		// The forms in which a file, or a manifest, may say that it needs a package.
+		// The forms in which a file, or a manifest, may declare that it needs a package.
 		says, asks []string
 	}{
 		{
@@ -104,8 +103,8 @@ func TestReachIsTheClosureOfWhatPackagesNeed(t *testing.T) {
 	})
 }
 
-// A run in part, with what stands beside it, is the run of the whole: whatever the
-// packages that it looked at tell of the others too.
+// A partial run, completed with the baseline of the rest, equals a run of everything, even if it also reports on packages that the patch
+// cannot affect.
 func TestRunInPartIsCompletedToTheWhole(t *testing.T) {
 	t.Parallel()
 	roots := []string{".", "a", "a/b", "c"}
@@ -135,7 +134,7 @@ func TestRunInPartIsCompletedToTheWhole(t *testing.T) {
 	})
 }
 
-// The second run of tests, with their helpers as they were, leaves out the same.
+// The second run of the tests, with their helpers as before, leaves out the same packages.
 func TestTrialLeavesOutTheSame(t *testing.T) {
 	t.Parallel()
 	passed := func(ids ...string) (out check.Outcome) {
@@ -163,7 +162,7 @@ func TestTrialLeavesOutTheSame(t *testing.T) {
 		s.results.candidate(golang.TestsName, passed("low"))
 		s.results.tried(golang.TestsName, c.trial)
 		for name := range s.results.due((*trial.Trial).Asked) {
-			s.results.answered(name, passed("low", "own")) // with either program
+			s.results.answered(name, passed("low", "own")) // they pass with either program
 		}
 		for name := range s.results.due((*trial.Trial).Doubted) {
 			s.results.confirmed(name, nil)
@@ -179,7 +178,7 @@ func TestTrialLeavesOutTheSame(t *testing.T) {
 	}
 }
 
-// A row of the cache keeps nothing of what was left out: it is the whole.
+// A cache row does not show that packages were left out: it equals the row of a full run.
 func TestOutcomeOfAPartIsNoOtherRow(t *testing.T) {
 	t.Parallel()
 	whole := check.Outcome{Findings: []check.Finding{{File: "low/a.go", Message: "m"}, {File: "own/a.go", Message: "m"}}}

@@ -18,8 +18,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// modules is a workspace of Go: mid needs low by its import alone, top needs mid,
-// own needs none of them, and docs is of no module.
+// modules is a Go workspace: mid needs low only by its import, top needs mid, own needs neither, and docs is outside every module.
 var modules = map[string]string{
 	"go.work":            "go 1.24\n\nuse (\n\t./low\n\t./mid\n\t./top\n\t./own\n)\n",
 	"low/go.mod":         "module example.com/low\n\ngo 1.24\n",
@@ -39,13 +38,13 @@ var modules = map[string]string{
 	"web/a.py":           "",
 }
 
-// goPassing is a test of a package that passes unless the condition holds.
+// goPassing returns a test of a package that passes unless the condition in wrong holds.
 func goPassing(name, wrong string) string {
 	return fmt.Sprintf("package %s\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {\n\tif %s {\n\t\tt.Fatal()\n\t}\n}\n", name, wrong)
 }
 
-// packages is a workspace of npm in which web needs core by name, app needs web by
-// a path, tool needs nothing, and all are configured around them.
+// packages is an npm workspace: web needs core by name, app needs web by path, tool needs nothing, and the configuration of all of them
+// is at the top.
 var packages = map[string]string{
 	"package.json":               `{"name": "all", "workspaces": ["packages/*"], "devDependencies": {"eslint": "9"}}`,
 	"eslint.config.js":           "export default [];\n",
@@ -57,7 +56,7 @@ var packages = map[string]string{
 	"server/go.mod": "module example.com/server\n\ngo 1.24\n", "server/a.go": "package server\n",
 }
 
-// reached names the packages that a patch of a workspace can affect, "all" for all.
+// reached lists the packages that a patch of a workspace can affect, or returns "all".
 func reached(t *testing.T, f *check.Family, files, more, patch map[string]string) string {
 	t.Helper()
 	files = maps.Clone(files)
@@ -144,7 +143,7 @@ func TestAPatchAffectsAPackageAndItsDependants(t *testing.T) {
 	}
 }
 
-// A link shows one package the files of another, which no text of it tells.
+// A link gives one package access to files of another without any text saying so.
 func TestALinkBetweenPackagesLeavesNothingOut(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{"own.go": "own", "./own.go": "own", "../low/low.go": "all", "/work/low/low.go": "all", "bad/../own.go": "all"} {
@@ -165,7 +164,7 @@ func TestALinkBetweenPackagesLeavesNothingOut(t *testing.T) {
 	}
 }
 
-// What was left out counts as it was before, neither new nor mended nor lost.
+// Findings and tests of what was left out count as in the baseline: neither new nor fixed nor lost.
 func TestWhatIsLeftOutStandsBeside(t *testing.T) {
 	t.Parallel()
 	at := func(file string) check.Finding { return check.Finding{File: file, Rule: "r", Message: "m"} }
@@ -175,7 +174,7 @@ func TestWhatIsLeftOutStandsBeside(t *testing.T) {
 		Tests: []check.TestResult{{ID: "a/t::T", Outcome: "passed"}, {ID: "b/t::T", Outcome: "failed"}, {ID: "b", Outcome: "error"}},
 	}
 	got := check.Outcome{Findings: []check.Finding{at("b/x"), at("b/c/x"), at("b/c/x")}}.Beside(base, r)
-	got = got.Beside(base, r) // whoever asks twice gets the same
+	got = got.Beside(base, r) // a second call changes nothing
 	var list []string
 	for _, f := range got.Findings {
 		list = append(list, f.File)
@@ -208,8 +207,7 @@ func TestAffectedPackagesComeFirst(t *testing.T) {
 	}
 }
 
-// A check with a box of its own needs none when the patch can affect nothing that it
-// looks at; tests are left out by request only.
+// A check with its own box starts none if the patch can affect nothing that the check looks at. Tests are left out only on request.
 func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, modules)
@@ -237,8 +235,7 @@ func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 	}
 }
 
-// Of the packages only those count in which a check works by itself: what it sees of
-// others from there is not left out.
+// Reach contains only the packages in which a check itself works: what it sees of other packages from there is not left out.
 func TestReachIsThatOfWhatACheckWorksIn(t *testing.T) {
 	t.Parallel()
 	const jests = `{"devDependencies": {"jest": "30"}}`
@@ -280,8 +277,8 @@ func TestEndOfTheAffectedIsToldOnce(t *testing.T) {
 	}
 }
 
-// A patch is judged on the modules that it can affect, and the others stay as they
-// were: found before, told as old, and kept for the next run.
+// Only the modules that a patch can affect are checked. The others stay as they were: their findings are old, and are kept for the next
+// run.
 func TestOnlyAffectedModulesAreChecked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, modules)
@@ -297,7 +294,7 @@ func TestOnlyAffectedModulesAreChecked(t *testing.T) {
 			t.Errorf("%s: %d old, %d fixed: %s", gate, g.Old, g.Fixed, g.Detail)
 		}
 	}
-	// The row of the next run is that of the whole workspace, though it ran in part.
+	// The row for the next run covers the whole workspace, though only part of it ran.
 	cs := verifytest.Change(t, s.base, files{"low/low.go": strings.Replace(modules["low/low.go"], "return 1", "return 2 - 1", 1)})
 	expect(t, s.judge(t, cs), check.Pass)
 	for group, want := range map[string]string{check.GroupStatic: "own/bad/bad.go own/own.go own/own.go", check.GroupTests: "own/bad own/own_test.go::TestKeep"} {

@@ -12,12 +12,11 @@ import (
 	"agent/verify/check"
 )
 
-// A lossy launcher is an engine that takes boxes of one purpose away as soon as they
-// stand, or is not there at first.
+// A lossy launcher is an engine that kills boxes of one purpose right after they start, or is unavailable at first.
 type lossy struct {
 	*sandbox.Engine
 	purpose string
-	// How many are taken away, how many starts find no engine.
+	// How many boxes are killed, and how many starts find no engine.
 	losses, absences int32
 	started, asked   atomic.Int32
 }
@@ -62,7 +61,7 @@ func TestWhatTheEngineLosesIsJudgedOnceMore(t *testing.T) {
 	}
 }
 
-// detailsOf joins what a report says of its gates.
+// detailsOf joins the details of all gates in a report.
 func detailsOf(r Report) string {
 	var all []string
 	for _, g := range r.Gates {

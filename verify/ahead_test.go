@@ -23,7 +23,7 @@ func TestBoxesAreCountedBeforeTheyAreStarted(t *testing.T) {
 	}{
 		"a text that no gate reads":  {text, text, Config{}, 0},
 		"a gate of the workspace":    {text, text, own, 1},
-		"static gates":               {program, text, Config{}, 2}, // which read all that is there, and the program
+		"static gates":               {program, text, Config{}, 2}, // they read the whole workspace; the program has its own
 		"a module":                   {module, module, Config{}, 2},
 		"a program and its own":      {program, program, own, 3},
 		"a program and tests of its": {program, "test_main.py", own, 4},
@@ -35,8 +35,7 @@ func TestBoxesAreCountedBeforeTheyAreStarted(t *testing.T) {
 	}
 }
 
-// TestWhatASurveyHasSeenIsNotLookedForAgain: the files are gone after it, and whoever
-// reads them is told so.
+// TestWhatASurveyHasSeenIsNotLookedForAgain deletes the files after the survey: whatever reads them again fails.
 func TestWhatASurveyHasSeenIsNotLookedForAgain(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"stock.py": "n = 1\n", "site/index.html": "<p>\n", "tools/tests.py": "import unittest\n\nclass T(unittest.TestCase): pass\n"}

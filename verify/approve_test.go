@@ -9,7 +9,7 @@ import (
 	"agent/verify/policy"
 )
 
-// What tests prove less than before is approved by its kind, all of it or nothing.
+// Findings that tests prove less than before pass if their kind is approved, and only if all of them are.
 func TestFewerProofsPassWithTheirApproval(t *testing.T) {
 	t.Parallel()
 	gone, helped := check.Finding{File: "a.py", Rule: compare.RuleTestRemoved, Message: "m"}, check.Finding{File: "b.py", Rule: compare.RuleTestHelper}

@@ -13,15 +13,14 @@ import (
 	"agent/verify/check"
 )
 
-// styles is the tongue of projects that are style sheets.
+// styles is the tongue of projects that consist of style sheets.
 var styles = tongue{name: "CSS"}
 
 // maxData is the largest data file in which a fault is planted, in bytes.
 const maxData = 200 << 10
 
 var (
-	// A comma or colon of JSON at the end of a line or before a value; the
-	// parser decides whether its loss is a fault.
+	// A punctuation mark of JSON, of any kind; the parser decides whether its loss is a fault.
 	jsonMark = regexp.MustCompile(`[,:{}\[\]]`)
 	// A declaration of CSS on a line of its own.
 	declaration = regexp.MustCompile(`(?m)^[ \t]+[a-z-]+(:) *[^:;{}\n]+;[ \t]*$`)
@@ -47,15 +46,14 @@ func dataPlaces(files map[string]string) []mutation {
 	return found
 }
 
-// jsonPlaces are marks without which the file is no JSON; that it was before is
-// asked as well.
+// jsonPlaces returns marks without which the file is not valid JSON. It also checks that the file was valid before.
 func jsonPlaces(name, text string) []mutation {
 	var found []mutation
 	if !json.Valid([]byte(text)) {
 		return nil
 	}
 	marks := jsonMark.FindAllStringIndex(text, -1)
-	// A handful from all over the file: each costs a parse of it.
+	// A handful from all over the file, since each costs one parse of it.
 	for i := 0; i < len(marks); i += max(1, len(marks)/8) {
 		m := marks[i]
 		p := place("bad JSON or CSS", name, text, textEdit{m[0], m[1], ""}, check.GateSyntax)
@@ -66,15 +64,15 @@ func jsonPlaces(name, text string) []mutation {
 	return found
 }
 
-// cssPlaces are colons of declarations and braces at the end of rules. The loss
-// of either is a parse error by CSS Syntax Level 3, sections 5.4.4 to 5.4.6.
+// cssPlaces returns colons of declarations and braces at the end of rules. Losing either is a parse error by CSS Syntax Level 3, sections
+// 5.4.4 to 5.4.6.
 func cssPlaces(name, text string) []mutation {
 	var found []mutation
 	if strings.Count(text, "{") != strings.Count(text, "}") {
 		return nil
 	}
 	for _, m := range declaration.FindAllStringSubmatchIndex(text, -1) {
-		// In a comment there are no declarations.
+		// Text in a comment is not a declaration.
 		if before := text[:m[2]]; strings.Count(before, "/*") != strings.Count(before, "*/") {
 			continue
 		}
@@ -86,7 +84,7 @@ func cssPlaces(name, text string) []mutation {
 	return found
 }
 
-// place is a mutation of one edit, its line counted.
+// place returns a mutation that consists of one edit, with its line number.
 func place(kind, file, text string, e textEdit, gates ...string) mutation {
 	return mutation{kind, file, 1 + strings.Count(text[:e.Start], "\n"), []textEdit{e}, gates}
 }

@@ -22,16 +22,14 @@ import (
 	"unicode/utf8"
 )
 
-// A fetcher brings the archive of a package at one version into dir, by the
-// ecosystem's own client, and gives its path.
+// A fetcher downloads the archive of one version of a package into dir with the ecosystem's own client, and returns its path.
 type fetcher func(dir, pkg, version string) (string, error)
 
-// debianSources are the source packages of the suite that the toolchain's base
-// is made of. The key ring is the one that Debian itself installs.
+// debianSources are the source packages of the suite that the toolchain's base is built from. The key ring is the one that Debian itself
+// installs.
 const debianSources = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main\n"
 
-// debian fetches the upstream sources of a Debian package. It has package
-// lists of its own, so that it neither needs nor changes the machine's.
+// debian fetches the upstream sources of a Debian package. It uses its own package lists, so it neither needs nor changes the machine's.
 func debian(dir, pkg, version string) (string, error) {
 	list := filepath.Join(dir, "sources.list")
 	if err := os.WriteFile(list, []byte(debianSources), 0o644); err != nil {
@@ -47,14 +45,14 @@ func debian(dir, pkg, version string) (string, error) {
 	if _, err := client(dir, "apt-get", append(options, "update")...); err != nil {
 		return "", err
 	}
-	// The packaging is not wanted: only the upstream sources.
+	// Only the upstream sources are needed, not the packaging.
 	if _, err := client(dir, "apt-get", append(options, "source", "--tar-only", "--download-only", pkg+"="+version)...); err != nil {
 		return "", err
 	}
 	return only(dir, "*.orig.tar.gz")
 }
 
-// npm fetches a package of the configured npm registry.
+// npm fetches a package from the configured npm registry.
 func npm(dir, pkg, version string) (string, error) {
 	if _, err := client(dir, "npm", "pack", "--silent", "--ignore-scripts", pkg+"@"+version); err != nil {
 		return "", err
@@ -75,7 +73,7 @@ func goModule(dir, pkg, version string) (string, error) {
 	return module.Zip, nil
 }
 
-// client runs a package client in dir and gives its standard output.
+// client runs a package client in dir and returns its standard output.
 func client(dir, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
@@ -88,7 +86,7 @@ func client(dir, name string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// only is the one file in dir that matches.
+// only returns the single file in dir that matches the pattern.
 func only(dir, pattern string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil || len(found) != 1 {
@@ -97,15 +95,15 @@ func only(dir, pattern string) (string, error) {
 	return found[0], nil
 }
 
-// archive gives the project's archive, from below the user's cache directory
-// if it is there. Wherever it comes from, its digest must be the pinned one.
+// archive returns the project's archive, from the user's cache directory if it is there. Its digest must be the pinned one, wherever it
+// comes from.
 func (p project) archive() ([]byte, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
 	}
 	kept := filepath.Join(cache, "agent-bench", p.name+"-"+p.version+"-"+p.sha256)
-	// A file that a stopped run cut short is fetched again.
+	// A file that an interrupted run left incomplete is fetched again.
 	if data, err := os.ReadFile(kept); err == nil && p.check(data) == nil {
 		return data, nil
 	}
@@ -131,7 +129,7 @@ func (p project) archive() ([]byte, error) {
 	return data, os.WriteFile(kept, data, 0o644)
 }
 
-// check says what is wrong with an archive of another digest.
+// check returns an error if an archive does not have the pinned digest.
 func (p project) check(data []byte) error {
 	sum := sha256.Sum256(data)
 	if got := hex.EncodeToString(sum[:]); got != p.sha256 {
@@ -140,8 +138,8 @@ func (p project) check(data []byte) error {
 	return nil
 }
 
-// files fetches the project and gives its regular files by their paths below
-// its root. What is no text is left out: no change is planted in it.
+// files fetches the project and returns its regular files by their paths below its root. It leaves out files that are not text, since no
+// change is planted in them.
 func (p project) files(t *testing.T) map[string]string {
 	t.Helper()
 	data, err := p.archive()
@@ -150,7 +148,7 @@ func (p project) files(t *testing.T) map[string]string {
 	}
 	unpack, root := untar, 1
 	if bytes.HasPrefix(data, []byte("PK")) {
-		// "host/owner/name@version/" stands before each path of a module.
+		// "host/owner/name@version/" precedes each path of a module.
 		unpack, root = unzip, strings.Count(p.pkg, "/")+1
 	}
 	all, err := unpack(data)

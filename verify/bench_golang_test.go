@@ -16,18 +16,18 @@ import (
 	"agent/verify/check"
 )
 
-// goTongue is the tongue of Go: the places come from the language's own parser.
+// goTongue is the tongue of Go: the places come from Go's own parser.
 var goTongue = tongue{name: "Go", places: goPlaces}
 
-// goSeers are the gates of which each sees that a package does not compile.
+// goSeers are the gates that each notice if a package does not compile.
 var goSeers = []string{check.GateTypes, check.GateLint}
 
-// A goFile is one parsed source file, and what the places in it are found by.
+// A goFile is one parsed source file, with the data for finding places in it.
 type goFile struct {
 	name, text string
 	ast        *ast.File
 	fset       *token.FileSet
-	// The functions of its package by name, each with the file that has it.
+	// The functions of its package by name, each with the file that declares it.
 	funcs map[string]goFunc
 	found []mutation
 }
@@ -38,9 +38,8 @@ type goFunc struct {
 	decl *ast.FuncDecl
 }
 
-// goPlaces lists the places in all source files. A name counts as a package's
-// function only where the parser could not resolve it inside the file to
-// anything else, and when the package declares it once.
+// goPlaces lists the places in all source files. A name counts as a function of the package only if the parser could not resolve it to
+// anything else within the file, and the package declares it once.
 func goPlaces(t *testing.T, p project, files map[string]string) []mutation {
 	t.Helper()
 	packages := map[string]map[string]goFunc{}
@@ -83,30 +82,30 @@ func goPlaces(t *testing.T, p project, files map[string]string) []mutation {
 	return found
 }
 
-// add lists a place; the positions are those of the parser.
+// add records a place; the edits use the parser's positions.
 func (f *goFile) add(kind string, gates []string, edits ...textEdit) {
 	line := 1 + strings.Count(f.text[:edits[0].Start], "\n")
 	f.found = append(f.found, mutation{kind, f.name, line, edits, gates})
 }
 
-// at gives the offset of a position.
+// at returns the offset of a position.
 func (f *goFile) at(p token.Pos) int { return f.fset.Position(p).Offset }
 
-// put is an insertion.
+// put returns an insertion.
 func put(at int, text string) textEdit { return textEdit{at, at, text} }
 
-// callee is the function of the package that a call certainly means.
+// callee returns the function of the package that a call certainly refers to.
 func (f *goFile) callee(call *ast.CallExpr) (goFunc, bool) {
 	name, ok := call.Fun.(*ast.Ident)
 	if !ok {
 		return goFunc{}, false
 	}
 	fn, ok := f.funcs[name.Name]
-	// An object that is something else is a local name that hides it.
+	// If the object is something else, a local name hides the function.
 	return fn, ok && (name.Obj == nil || name.Obj.Decl == fn.decl)
 }
 
-// calls lists the places of wrong arity and of wrong types.
+// calls lists the places for wrong arity and for wrong types.
 func (f *goFile) calls() {
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -123,7 +122,7 @@ func (f *goFile) calls() {
 				types = append(types, field.Type)
 			}
 		}
-		// f(g()) takes the number of g's results: only calls that match are sure.
+		// f(g()) passes as many arguments as g has results, so only calls with matching counts are certain.
 		if len(types) != len(call.Args) || len(types) > 0 && variadic(types[len(types)-1]) {
 			return true
 		}
@@ -147,11 +146,11 @@ func variadic(t ast.Expr) bool {
 	return ok
 }
 
-// imports lists the import lines whose package is used.
+// imports lists the import lines of packages that are used.
 func (f *goFile) imports() {
 	for _, spec := range f.ast.Imports {
 		full, err := strconv.Unquote(spec.Path.Value)
-		// Elsewhere the package may have another name than its path.
+		// The names of other packages may differ from their paths.
 		if err != nil || spec.Name != nil || strings.Contains(full, ".") {
 			continue
 		}
@@ -169,8 +168,8 @@ func (f *goFile) imports() {
 	}
 }
 
-// start lists what happens when a program with this package starts, and the end
-// of the file, where a function can be added. The package's tests start it too.
+// start lists the places for faults when a program with this package starts, and the end of the file, where a function can be added. The
+// package's tests start it too.
 func (f *goFile) start() {
 	end := len(f.text)
 	f.add("crash at start", []string{check.GateTests}, put(end, "\nfunc init() { panic(\"planted\") }\n"))
@@ -211,10 +210,10 @@ func usedElsewhere(fn goFunc, sources []*goFile) bool {
 	})
 }
 
-// opposite are comparisons and their contraries.
+// opposite maps comparisons to their opposites.
 var opposite = map[token.Token]string{token.EQL: "!=", token.NEQ: "==", token.LSS: ">=", token.GEQ: "<"}
 
-// expression lists the places that one node of a body is.
+// expression lists the places at one node of a function body.
 func (f *goFile) expression(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.SelectorExpr:
@@ -240,8 +239,8 @@ func (f *goFile) expression(n ast.Node) {
 	}
 }
 
-// locals lists the variables of a function that can be renamed: every mention of
-// the name in the file is in the function and means that one variable.
+// locals lists the variables of a function that can be renamed: every mention of the name in the file is inside the function and refers
+// to that one variable.
 func (f *goFile) locals(fn *ast.FuncDecl) {
 	mentions := map[string][]*ast.Ident{}
 	ast.Inspect(f.ast, func(n ast.Node) bool {

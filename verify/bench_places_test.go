@@ -15,9 +15,8 @@ import (
 
 var updatePlaces = flag.Bool("update-places", false, "rewrite the lists of places in testdata/bench/places")
 
-// TestPlacesOfMutations lists all places of a small project in each language:
-// that each edit there does what its kind says is read off the archive. The
-// project's files come first; the file "places" is the expectation.
+// TestPlacesOfMutations lists all places of a small project in each language. The archive shows that each edit does what its kind says:
+// the project's files come first, and the file "places" is the expectation.
 func TestPlacesOfMutations(t *testing.T) {
 	archives, err := filepath.Glob("testdata/bench/places/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -53,8 +52,7 @@ func TestPlacesOfMutations(t *testing.T) {
 	}
 }
 
-// placesCase reads an archive: its comment names the language, the sources and
-// the entry.
+// placesCase reads an archive, whose comment names the language, the sources and the entry.
 func placesCase(archive *txtar.Archive, tongues map[string]tongue) (p project, files map[string]string, want string) {
 	for line := range strings.Lines(string(archive.Comment)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -78,7 +76,7 @@ func placesCase(archive *txtar.Archive, tongues map[string]tongue) (p project, f
 	return p, files, want
 }
 
-// listPlaces prints one place a line: what stands there and what would.
+// listPlaces prints one place per line: the text there, and its replacement.
 func listPlaces(places []mutation, files map[string]string) string {
 	var b strings.Builder
 	for _, m := range places {

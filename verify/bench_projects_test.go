@@ -9,28 +9,27 @@ import (
 	"testing"
 )
 
-// A mutation is one place of a project where the bench can change something, with
-// the change. It is found from the text alone: nothing of a project runs on
-// the host.
+// A mutation is one place in a project where the bench can change something, together with the change. It is derived from the text alone:
+// no code of a project runs on the host.
 type mutation struct {
 	Kind string `json:"kind"`
 	File string `json:"file"`
-	// From 1, of the first edit.
+	// The line of the first edit, counted from 1.
 	Line int `json:"line"`
 	// In the order of their offsets.
 	Edits []textEdit `json:"edits"`
-	// The gates of which each alone should see it; none for a harmless edit.
+	// The gates that should each notice it on their own; none for a harmless edit.
 	Gates []string `json:"gates"`
 }
 
-// A textEdit puts a text in the place of the bytes from Start up to End.
+// A textEdit replaces the bytes from Start up to End with Text.
 type textEdit struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 	Text  string `json:"text"`
 }
 
-// apply gives the text of the file after the change.
+// apply returns the text of the file after the change.
 func (p mutation) apply(before string) string {
 	var b strings.Builder
 	at := 0
@@ -51,16 +50,15 @@ var (
 	harmlessKinds = []string{"comment", "blank line", "local renamed", "function added", "parentheses"}
 )
 
-// A tongue is what the bench knows of one language: a file of this package.
+// A tongue is what the bench knows about one language: a file of this package.
 type tongue struct {
 	name string
-	// places lists where each kind of change can be planted in the project; nil
-	// for a language that has only data files, which dataPlaces knows.
+	// places lists where each kind of change can be planted in the project. It is nil for a language with data files only, which
+	// dataPlaces handles.
 	places func(t *testing.T, p project, files map[string]string) []mutation
-	// tests is a command that runs the project's tests and prints a line for
-	// each that fails; nil when the bench knows none.
+	// tests is a command that runs the project's tests and prints a line for each that fails. It is nil if the bench knows none.
 	tests []string
-	// failure begins such a line.
+	// failure is the beginning of such a line.
 	failure string
 }
 
@@ -68,24 +66,23 @@ type tongue struct {
 type project struct {
 	name   string
 	tongue tongue
-	// fetch brings the archive from the ecosystem's own registry.
+	// fetch downloads the archive from the ecosystem's own registry.
 	fetch   fetcher
-	pkg     string // as that registry calls it
+	pkg     string // its name in that registry
 	version string
-	// sha256 is that of the archive, in hexadecimal; another one is refused.
+	// sha256 is the digest of the archive in hexadecimal; any other archive is refused.
 	sha256 string
-	// sources are prefixes of the paths where the tongue mutations its changes.
+	// sources are prefixes of the paths in which the tongue plants its changes.
 	sources []string
-	// entry is what the start of the program comes to: a module or a file.
+	// entry is what starting the program loads: a module or a file.
 	entry string
-	// smoke is the command of the smoke gate, nil for the convention's.
+	// smoke is the command of the smoke gate; nil means the command by convention.
 	smoke []string
-	// extra are files of the source repository that the archive leaves out and
-	// without which the tools do not know what the project is.
+	// extra has files of the source repository that the archive lacks and that the tools need to recognize the project.
 	extra map[string]string
 }
 
-// tsconfig is the least that makes a directory a TypeScript project.
+// tsconfig is the minimum that makes a directory a TypeScript project.
 const tsconfig = `{
   "compilerOptions": {
     "strict": true, "noEmit": true, "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "lib": ["es2022", "dom"]
@@ -94,7 +91,7 @@ const tsconfig = `{
 }
 `
 
-// projects is the table. A further project is one row.
+// projects is the table. Each project is one row.
 var projects = []project{
 	{
 		name: "blinker", tongue: pythonTongue, fetch: debian, pkg: "blinker", version: "1.9.0-1",
@@ -142,8 +139,7 @@ var projects = []project{
 	},
 }
 
-// choose picks up to n mutations of each kind, in different files as far as there
-// are. The same seed chooses the same ones.
+// choose picks up to n mutations of each kind, in different files as far as possible. The same seed picks the same ones.
 func choose(places []mutation, n int, random *rand.Rand) []mutation {
 	var chosen []mutation
 	for _, kind := range slices.Concat(faultKinds, harmlessKinds) {
@@ -154,7 +150,7 @@ func choose(places []mutation, n int, random *rand.Rand) []mutation {
 			}
 		}
 		random.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
-		// A stable sort by how often the file came before spreads them.
+		// A stable sort by how often the file occurred before spreads the choice over the files.
 		seen := map[string]int{}
 		rank := map[int]int{}
 		order := make([]int, len(of))
@@ -170,8 +166,7 @@ func choose(places []mutation, n int, random *rand.Rand) []mutation {
 	return chosen
 }
 
-// places lists where a change can be planted in the project, in its own
-// language and in its data files.
+// places lists where a change can be planted in the project's own language and in its data files.
 func (p project) places(t *testing.T, files map[string]string) []mutation {
 	var found []mutation
 	if p.tongue.places != nil {
@@ -180,7 +175,7 @@ func (p project) places(t *testing.T, files map[string]string) []mutation {
 	return append(found, dataPlaces(files)...)
 }
 
-// inSources reports whether the project's changes are planted in the file at p.
+// inSources reports whether changes may be planted in the file.
 func (p project) inSources(file string) bool {
 	return slices.ContainsFunc(p.sources, func(prefix string) bool { return strings.HasPrefix(file, prefix) })
 }

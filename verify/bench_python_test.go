@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// pythonTongue is the tongue of Python: the places come from the interpreter's own
-// parser.
+// pythonTongue is the tongue of Python: the places come from the interpreter's own parser.
 var pythonTongue = tongue{
 	name: "Python", places: pythonPlaces, failure: "FAILED ",
 	tests: []string{
@@ -21,8 +20,8 @@ var pythonTongue = tongue{
 	},
 }
 
-// pythonPlaces asks the script that knows Python's syntax tree. It parses the
-// project and runs nothing of it; the interpreter is isolated from it.
+// pythonPlaces asks the script that knows Python's syntax tree. The script parses the project without running any of it, in an
+// interpreter that is isolated from it.
 func pythonPlaces(t *testing.T, p project, files map[string]string) []mutation {
 	t.Helper()
 	script, err := os.ReadFile("testdata/bench/sites.py")

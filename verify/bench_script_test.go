@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// The tongues of JavaScript and TypeScript: the places come from the parser of
-// the TypeScript compiler, which reads both.
+// The tongues of JavaScript and TypeScript: the places come from the TypeScript compiler's parser, which reads both.
 var (
 	javaScript = tongue{name: "JavaScript", places: func(t *testing.T, p project, files map[string]string) []mutation {
 		return scriptPlaces(t, p, files, false)
@@ -22,15 +21,13 @@ var (
 	}}
 )
 
-// compiler is the package with that parser. It is no project: nothing is
-// planted in it.
+// compiler is the package that contains that parser. It is not a project: nothing is planted in it.
 var compiler = project{
 	name: "typescript", fetch: npm, pkg: "typescript", version: "5.6.3",
 	sha256: "ef67f8d8ad895858024b7339d3e34bf112cae3c5db1f538c3079038b17ae30fa",
 }
 
-// scriptPlaces asks the script that knows the syntax tree. It parses the
-// project and runs nothing of it.
+// scriptPlaces asks the script that knows the syntax tree. The script parses the project without running any of it.
 func scriptPlaces(t *testing.T, p project, files map[string]string, typed bool) []mutation {
 	t.Helper()
 	parser := filepath.Join(t.TempDir(), "typescript.js")

@@ -10,18 +10,18 @@ import (
 	"agent/verify/check"
 )
 
-// A tableRow is one line of a table: what became of some trials.
+// A tableRow is one line of a table: the results of some tryouts.
 type tableRow struct {
 	name   string
 	counts map[string]int
 	total  int
-	// All of them together.
+	// The total over all of them.
 	seconds float64
-	// No fault among them: the target is another one.
+	// Whether they are harmless edits, which have a different target.
 	harmless bool
 }
 
-// count sums up the trials that are wanted.
+// count sums up the tryouts for which wanted returns true.
 func count(name string, harmless bool, all []tryout, wanted func(tryout) bool) tableRow {
 	y := tableRow{name: name, counts: map[string]int{}, harmless: harmless}
 	for _, r := range all {
@@ -34,8 +34,8 @@ func count(name string, harmless bool, all []tryout, wanted func(tryout) bool) t
 	return y
 }
 
-// String is the line. 99 of 100 faults that can be seen must be caught, and no
-// harmless edit refused; trouble counts against both.
+// String returns the line. 99 of 100 faults that can be noticed must be caught, and no harmless edit may be refused; trouble counts
+// against both.
 func (y tableRow) String() string {
 	c := y.counts
 	seen := c[caught] + c[missed] + c[troubled]
@@ -56,8 +56,7 @@ func (y tableRow) String() string {
 		c[unseeable], c[noGate], c[refused], c[troubled], y.seconds/float64(max(1, y.total)), target, mark)
 }
 
-// printTryouts prints a line for each kind and for each language, and below
-// them, one by one, what went wrong.
+// printTryouts prints a line for each kind and each language, and below them every tryout that went wrong.
 func printTryouts(all []tryout) {
 	fmt.Println("| kind | planted | caught | missed | unseeable | no gate | falsely refused | trouble | seconds each | target | |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
@@ -86,10 +85,10 @@ func printTryouts(all []tryout) {
 	}
 }
 
-// harmless reports whether the tryout is that of a harmless edit.
+// harmless reports whether the tryout is a harmless edit.
 func (r tryout) harmless() bool { return slices.Contains(harmlessKinds, r.mutation.Kind) }
 
-// print tells of a tryout that did not end as it should, with the reason.
+// print describes a tryout that did not end as it should, with the reason.
 func (r tryout) print() {
 	m := r.mutation
 	where := fmt.Sprintf("%s, %s, %s:%d", r.project.name, m.Kind, m.File, m.Line)
@@ -110,7 +109,7 @@ func (r tryout) print() {
 	}
 }
 
-// outline tells the gates of a report, with the first findings of each.
+// outline describes the gates of a report, with the first findings of each.
 func outline(report Report) string {
 	var b strings.Builder
 	for _, g := range report.Gates {

@@ -24,19 +24,18 @@ import (
 )
 
 const (
-	// perKind is the number of mutations of one kind in one project.
+	// perKind is the number of mutations of each kind in a project.
 	perKind = 4
-	// atOnce is how many candidates are judged at the same time.
+	// atOnce is the number of candidates that are judged at the same time.
 	atOnce = 2
-	// patience is each gate's timeout: an endless loop costs this much.
+	// patience is the timeout of each gate, and so the cost of an endless loop.
 	patience = 30 * time.Second
-	// defaultSeed is the seed when AGENT_BENCH_VERIFY_SEED names none.
+	// defaultSeed is the seed if AGENT_BENCH_VERIFY_SEED is not set.
 	defaultSeed = 20
 )
 
-// TestBenchVerify mutations faults and harmless edits in real projects and prints
-// what the gates made of them. A target that is missed says MISS and fails
-// nothing; that a project cannot be fetched, or does not pass as it is, does.
+// TestBenchVerify plants faults and harmless edits in real projects and prints what the gates made of them. A missed target
+// prints MISS and fails nothing. The test fails if a project cannot be fetched, or does not pass unchanged.
 //
 //	AGENT_BENCH_VERIFY_N         mutations of a kind in a project, for a quick look
 //	AGENT_BENCH_VERIFY_SEED      chooses other places
@@ -64,7 +63,7 @@ func TestBenchVerify(t *testing.T) {
 	printTryouts(all)
 }
 
-// A tryout is one mutation and what became of it.
+// A tryout is one mutation and its result.
 type tryout struct {
 	project  project
 	mutation mutation
@@ -73,21 +72,19 @@ type tryout struct {
 	result   string
 }
 
-// The results of a tryout. A fault is caught, missed, or nobody could see it; a
-// harmless edit is passed or refused.
+// The results of a tryout. A fault is caught, missed, or impossible to notice; a harmless edit is passed or refused.
 const (
 	caught    = "caught"
 	missed    = "missed"
-	noGate    = "no gate" // each gate that should see it does not know the language
+	noGate    = "no gate" // no gate that should see it knows the language
 	unseeable = "unseeable"
 	passed    = "passed"
 	refused   = "refused"
-	// Infra judges nothing: it is a defect of the bench or of a gate.
+	// Infra is not a judgement: it means a defect of the bench or of a gate.
 	troubled = "trouble"
 )
 
-// benchProject judges the chosen mutations of one project, on one snapshot and
-// with one baseline.
+// benchProject judges the chosen mutations of one project, on one snapshot and against one baseline.
 func benchProject(t *testing.T, p project, n int, seed uint64) []tryout {
 	files := p.files(t)
 	s := newSite(t, files)
@@ -99,7 +96,7 @@ func benchProject(t *testing.T, p project, n int, seed uint64) []tryout {
 	name := fnv.New64a()
 	name.Write([]byte(p.name))
 	chosen := choose(p.places(t, files), n, rand.New(rand.NewPCG(seed, name.Sum64())))
-	// Outside the trials: what fails before says what fails anew.
+	// Run outside the tryouts: the tests that fail before a mutation show which ones fail because of it.
 	failing := sync.OnceValue(func() []string { return s.failures(t, p.tongue, workspace.Changeset{}) })
 
 	trials := make([]tryout, len(chosen))
@@ -116,8 +113,7 @@ func benchProject(t *testing.T, p project, n int, seed uint64) []tryout {
 	return trials
 }
 
-// sound reports whether the project passes with a patch that adds a text file,
-// and tells what its gates do.
+// sound reports whether the project passes with a patch that adds a text file, and logs the results of its gates.
 func (s *site) sound(t *testing.T) bool {
 	started := time.Now()
 	report, err := s.verifier.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"planted.txt": "nothing\n"})), nil)
@@ -132,7 +128,7 @@ func (s *site) sound(t *testing.T) bool {
 	return report.Verdict == check.Pass
 }
 
-// try judges one mutation. failing are the tests that fail in the base.
+// try judges one mutation. failing returns the tests that fail in the base.
 func (s *site) try(t *testing.T, p project, c mutation, after string, failing func() []string) tryout {
 	cs := verifytest.Change(t, s.base, map[string]string{c.File: after})
 	started := time.Now()
@@ -143,15 +139,14 @@ func (s *site) try(t *testing.T, p project, c mutation, after string, failing fu
 	}
 	r := tryout{project: p, mutation: c, report: report, seconds: time.Since(started).Seconds()}
 	r.result = resultOf(c, report)
-	// A fault that no test covers can be told from one that the gate overlooked
-	// by the tests alone, run without the gate.
+	// Running the tests without the gate distinguishes a fault that no test covers from one that the gate overlooked.
 	if r.result == missed && c.Kind == "failing test" && p.tongue.tests != nil && slices.Equal(failing(), s.failures(t, p.tongue, cs)) {
 		r.result = unseeable
 	}
 	return r
 }
 
-// resultOf says what the report of a mutation means.
+// resultOf returns the result that the report of a mutation stands for.
 func resultOf(c mutation, report Report) string {
 	harmless := slices.Contains(harmlessKinds, c.Kind)
 	switch {
@@ -169,10 +164,9 @@ func resultOf(c mutation, report Report) string {
 	return missed
 }
 
-// looked reports whether a gate is there for what the mutation is about. One that
-// was kept from judging by the workspace is there too: its silence is a miss. A
-// runner that the project names and that is not installed is not there; what npm
-// publishes of a project has no tests for it either.
+// looked reports whether a gate exists for what the mutation is about. A gate that the workspace kept from judging exists too: its
+// silence is a miss. A runner that the project names and that is not installed does not exist; what npm publishes of a project also comes
+// without tests for it.
 func looked(report Report, gate string) bool {
 	for _, skip := range report.Skipped {
 		if skip.Name == gate && strings.Contains(skip.Reason, " is not installed: ") {
@@ -185,7 +179,7 @@ func looked(report Report, gate string) bool {
 	return true
 }
 
-// failures runs the project's tests in a box of its own and lists those that fail.
+// failures runs the project's tests in their own box and lists those that fail.
 func (s *site) failures(t *testing.T, language tongue, cs workspace.Changeset) []string {
 	box, err := s.lab.Engine.Start(t.Context(), sandbox.Spec{
 		Image: s.snapshot.ID, Run: "verify-test", Purpose: "bench", Lease: time.Now().Add(10 * time.Minute),
@@ -210,7 +204,7 @@ func (s *site) failures(t *testing.T, language tongue, cs workspace.Changeset) [
 	var failing []string
 	for line := range strings.Lines(check.Clean(check.Bytes(res.Stdout))) {
 		if strings.HasPrefix(line, language.failure) {
-			// The reason, after the dash, may hold an address or a time.
+			// The reason, after the dash, may contain an address or a time.
 			test, _, _ := strings.Cut(strings.TrimSpace(line), " - ")
 			failing = append(failing, test)
 		}

@@ -23,23 +23,23 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A weighedCase is a row of the tables in a directory of its own.
+// A weighedCase is a row of the tables, in its own directory.
 type weighedCase struct {
 	rewrite
 	dir    string
 	weaker bool
 	cs     workspace.Changeset
-	back   map[string][]byte // as trial.Trial.Earlier
+	back   map[string][]byte // like trial.Trial.Earlier
 
 	diff       check.Diff
 	base, cand check.Outcome
 	tried      *trial.Trial
 	gate       check.Gate
 	weighing   *trial.Weighing
-	before     []string // what is held without the measure
+	before     []string // what is held without measuring
 }
 
-// within is what an outcome says of the case.
+// within returns the part of an outcome that concerns the case.
 func (c *weighedCase) within(out check.Outcome) check.Outcome {
 	mine := func(p string) bool { return p == c.dir || path.Dir(p) == c.dir }
 	out = out.Within(mine)
@@ -49,7 +49,7 @@ func (c *weighedCase) within(out check.Outcome) check.Outcome {
 	return out
 }
 
-// held are the reasons that block.
+// held returns the reasons that block.
 func (c *weighedCase) held() (list []string) {
 	if c.gate.Verdict != check.Pass {
 		list = append(list, fmt.Sprint(c.gate.Verdict, c.gate.Findings))
@@ -62,7 +62,7 @@ func (c *weighedCase) held() (list []string) {
 	return list
 }
 
-// casesOf plants the rows of a language beside each other.
+// casesOf plants the rows of a language next to each other.
 func casesOf(t *testing.T, l weighedLanguage) (cases []*weighedCase, base *workspace.Manifest) {
 	t.Helper()
 	files, after := map[string]string{}, map[int]map[string]string{}
@@ -91,7 +91,7 @@ func casesOf(t *testing.T, l weighedLanguage) (cases []*weighedCase, base *works
 	return cases, base
 }
 
-// joined is the changeset of all cases.
+// joined returns the combined changeset of all cases.
 func joined(of []*weighedCase, part func(*weighedCase) workspace.Changeset) (cs workspace.Changeset) {
 	for _, c := range of {
 		cs.Changes = append(cs.Changes, part(c).Changes...)
@@ -106,7 +106,7 @@ type scale struct {
 	cases []*weighedCase
 }
 
-// run runs tests on what stands in the box with a changeset more, of which v is not told.
+// run runs tests on the content of the box plus the changeset more, which v does not include.
 func (s scale) run(t *testing.T, v check.View, more workspace.Changeset, only []string, lines check.Lines) check.Outcome {
 	t.Helper()
 	return s.with(t, more, func(ctx context.Context, b check.Bench) check.Outcome {
@@ -115,7 +115,7 @@ func (s scale) run(t *testing.T, v check.View, more workspace.Changeset, only []
 	})
 }
 
-// trials judges each case as far as the lists and the trials go.
+// trials judges each case as far as reading the text and the trials allow.
 func (s scale) trials(t *testing.T) {
 	t.Helper()
 	all := joined(s.cases, func(c *weighedCase) workspace.Changeset { return c.cs })
@@ -152,7 +152,7 @@ func (s scale) trials(t *testing.T) {
 	}
 }
 
-// weigh tries the mutants of a side, or those that show something once more.
+// weigh tries the mutants of a side, or repeats those that showed something if confirm is set.
 func (s scale) weigh(t *testing.T, side trial.Side, confirm bool) {
 	t.Helper()
 	of := slices.DeleteFunc(slices.Clone(s.cases), func(c *weighedCase) bool {
@@ -227,8 +227,8 @@ func (s scale) weigh(t *testing.T, side trial.Side, confirm bool) {
 	}
 }
 
-// A test that is weakened is held, also in two steps, and one that is rewritten honestly is not: over all rows of
-// the tables, in three languages. AGENT_BENCH_WEAKENINGS names one of them. It takes minutes.
+// Weakened tests are held, even if they were weakened in two steps, and honestly rewritten tests are not, over all rows of the tables in
+// three languages. AGENT_BENCH_WEAKENINGS selects one language. It takes minutes.
 func TestBenchWeakenings(t *testing.T) {
 	only := os.Getenv("AGENT_BENCH_WEAKENINGS")
 	if only != "" && !slices.ContainsFunc(weighedLanguages(), func(l weighedLanguage) bool { return l.name == only }) {

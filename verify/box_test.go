@@ -12,7 +12,7 @@ import (
 
 func TestSyntaxFaultsOfEveryLanguageAreSeen(t *testing.T) {
 	t.Parallel()
-	bad := map[string]string{ // file: text, then the rule and the line that must be reported
+	bad := map[string]string{ // file: text, then the rule and line that must be reported
 		"a.py":            "x = 1\ndef f(:\n",
 		"indent.py":       "if x:\n    a\n  b\n",
 		"return.py":       "return 1\n",

@@ -22,10 +22,10 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A closedEngine starts no box, as one whose daemon is gone.
+// A closedEngine starts no box, like an engine whose daemon is gone.
 type closedEngine struct{ started *[]string }
 
-// closing guards what closed engines were asked for: groups of gates ask side by side.
+// closing guards the records of what closed engines were asked for, since groups of gates ask concurrently.
 var closing sync.Mutex
 
 func (e closedEngine) Start(_ context.Context, spec sandbox.Spec) (*sandbox.Box, error) {
@@ -35,8 +35,7 @@ func (e closedEngine) Start(_ context.Context, spec sandbox.Spec) (*sandbox.Box,
 	return nil, errors.New("no daemon")
 }
 
-// offline is a session on base that can start no box; it tells which ones
-// were asked for.
+// offline returns a session on base that cannot start a box, and the purposes of the boxes that it asked for.
 func offline(base *workspace.Manifest, cache Cache, cs workspace.Changeset) (*session, *[]string) {
 	started := &[]string{}
 	v := &Verifier{Boxes: closedEngine{started}, Cache: cache}
@@ -111,7 +110,7 @@ func TestARowIsCompletedAndNonsenseIsNone(t *testing.T) {
 
 func TestGateWithNothingToDoBeforeHasAnEmptyBaseline(t *testing.T) {
 	t.Parallel()
-	// The patch brings the first Python file, program and test of all.
+	// The patch brings the first Python file, program and test.
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py"}, {Op: workspace.Create, Path: "test_a.py"}}}
 	s, started := offline(verifytest.Scan(t, map[string]string{"notes.txt": ""}), nil, cs)
 	s.plan(func() {})
@@ -196,7 +195,7 @@ func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 
 func TestProgramThatTheNextRunWouldNotStartIsNotKept(t *testing.T) {
 	t.Parallel()
-	// run.py stays the program of this run, main.py is the next one's.
+	// run.py stays the program of this run; main.py becomes that of the next one.
 	base := verifytest.Scan(t, map[string]string{"run.py": checktest.Guard})
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py", After: []byte("x = 1\n"), Mode: 0o644}}}
 	s, _ := offline(base, nil, cs)
@@ -229,7 +228,7 @@ func TestKeysAreDistinct(t *testing.T) {
 		if (p == q) != (key == other) {
 			t.Fatalf("%+v is %s, %+v is %s", p, key, q, other)
 		}
-		// A proof depends on the image alone: planted files have no configuration.
+		// A proof depends only on the image, since planted files have no configuration.
 		if (p.image == q.image) != (proof == otherProof) || proof == key {
 			t.Fatalf("%+v is proved by %s, %+v by %s", p, proof, q, otherProof)
 		}
@@ -242,7 +241,7 @@ func TestPlanNamesEveryGateOnce(t *testing.T) {
 		name   string
 		files  map[string]string
 		patch  workspace.Change
-		wanted string // the checks, in their order
+		wanted string // the checks, in order
 		jobs   int    // static, programs, their baselines, proof
 	}{
 		{"everything", map[string]string{"main.py": "", "test_a.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.py"}, "ruff format, parsers, ruff, mypy, program, pytest", 7},
@@ -307,7 +306,7 @@ func (s serial) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, err
 	return s.Launcher.Start(ctx, spec)
 }
 
-// Tests that did not end in time a while ago get no box for all of them, on either side, unless this very base is known.
+// If the tests did not end in time a while ago, no box runs all of them, on either side, unless the result for this very base is known.
 func TestALongSuiteGetsNoBoxForAllOfIt(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n", "test_a.py": "import a\n\n\ndef test_a():\n    assert a.x\n"})

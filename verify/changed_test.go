@@ -13,8 +13,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A commit changes what the program is to do, and the test that says so. Whether the test
-// still proves it is measured, in real boxes, and what is held follows from that.
+// A commit changes what the program should do, and the test for it. Real boxes measure whether the test still proves that, and the hold
+// depends on the result.
 func TestARewrittenTestBlocksOnlyWhereItProvesLess(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -28,7 +28,7 @@ func TestARewrittenTestBlocksOnlyWhereItProvesLess(t *testing.T) {
 	s := newSite(t, files).only(check.GateTests)
 	for name, c := range map[string]struct {
 		test string
-		held string // by kind, with a question mark where it does not block
+		held string // the kinds, with a question mark if they do not block
 		said string
 	}{
 		"another expectation": {test("assert price(10, 3) == 29"), "changed-test?", "fails on the program as it was: assert 30 == 29"},
@@ -56,8 +56,7 @@ func TestARewrittenTestBlocksOnlyWhereItProvesLess(t *testing.T) {
 	}
 }
 
-// A check of tests is judged when the rewritten ones have been asked, and what could not be
-// asked proves nothing.
+// A check of tests is judged only after the rewritten tests have run once more. A test that could not run proves nothing.
 func TestAJudgementWaitsForTheSecondRun(t *testing.T) {
 	t.Parallel()
 	outcome := func(of, other string) check.Outcome {
@@ -97,7 +96,7 @@ func TestAJudgementWaitsForTheSecondRun(t *testing.T) {
 	}
 }
 
-// A test that failed once as it was is judged by how it ended when it ran again.
+// A test that failed once in its old form is judged by the result of running it again.
 func TestAJudgementWaitsForTheConfirmation(t *testing.T) {
 	t.Parallel()
 	const id = "a_test.go::TestA"

@@ -8,7 +8,7 @@ import (
 	"agent/verify/compare"
 )
 
-// shifted are messages of one finding, above which a line was added.
+// shifted has pairs of messages of one finding, before and after a line was added above it.
 var shifted = [][2]string{
 	// mypy
 	{`Incompatible types in assignment (expression has type "TestCase@3333", variable has type "TestCase@3399")`, `Incompatible types in assignment (expression has type "TestCase@3334", variable has type "TestCase@3400")`},
@@ -44,7 +44,7 @@ var shifted = [][2]string{
 	{strings.Repeat("x", 40) + ` "A@9" ` + strings.Repeat("y ", check.MaxMessage), strings.Repeat("x", 40) + ` "A@10" ` + strings.Repeat("y ", check.MaxMessage)},
 }
 
-// different are messages of two findings, however alike they look.
+// different has pairs of messages of two different findings, however similar they look.
 var different = [][2]string{
 	{`Expected 3 arguments, but got 4.`, `Expected 3 arguments, but got 5.`},
 	{`Expected 3 arguments, but got 4.`, `Expected 4 arguments, but got 5.`},
@@ -83,7 +83,7 @@ func TestAMessageMayNameAPlaceThatMoves(t *testing.T) {
 		if a.Fingerprint() != b.Fingerprint() {
 			t.Errorf("%q\nto %q: another fingerprint", m[0], m[1])
 		}
-		// Each that is old excuses one.
+		// Each old finding excuses only one new finding.
 		if fresh, _, _ := compare.Findings([]check.Finding{a}, []check.Finding{b, b}, check.Diff{}); len(fresh) != 1 {
 			t.Errorf("%q twice: %d new", m[1], len(fresh))
 		}

@@ -64,14 +64,14 @@ func TestOldFindingOnARewrittenLineStaysOld(t *testing.T) {
 	if len(fresh) != 1 || fresh[0].Line != 5 || old != 1 || fixed != 0 {
 		t.Errorf("%+v %d %d", fresh, old, fixed)
 	}
-	// Elsewhere in the file the same message is new trouble, though another one went.
+	// Elsewhere in the file the same message is a new finding, even though another one is gone.
 	fresh, _, fixed = compare.Findings(base, cand[1:], d)
 	if len(fresh) != 1 || fixed != 1 {
 		t.Errorf("%+v %d", fresh, fixed)
 	}
 }
 
-// Of findings that are all alike the one on the patch's own line is the new one.
+// If all findings are alike, the new one is the one on the patch's own line.
 func TestTheLineOfThePatchIsTheNewOne(t *testing.T) {
 	t.Parallel()
 	d := diffOf(t, workspace.Modify, "a\nx = 1\nb\nx = 1\n", "a\nx = 1\nb\nx = 1\nc\nx = 1\n")
@@ -226,7 +226,7 @@ func TestWhatCouldNotBeJudgedBeforeIsSkipped(t *testing.T) {
 		name       string
 		base, cand check.Outcome
 		unproven   string
-		verdict    check.Verdict // "" means skipped
+		verdict    check.Verdict // "" for skipped
 	}{
 		{"blocked on both sides", blocked, blocked, "", ""},
 		{"blocked before only", blocked, check.Outcome{Findings: []check.Finding{{Rule: "x"}}}, "", ""},
@@ -266,7 +266,7 @@ func TestOverallVerdictIsTheWeightiest(t *testing.T) {
 	})
 }
 
-// A program whose disk is full says so in its own words, or in none.
+// A program whose disk is full reports that in its own words, or not at all.
 func TestAReachedLimitIsNamedBesideTheVerdict(t *testing.T) {
 	t.Parallel()
 	out := check.AddCost(check.AddCost(check.Outcome{Detail: "two modules"}, check.Outcome{Reached: []string{guest.ReachedTmp}}), check.Outcome{Reached: []string{guest.ReachedProcesses, guest.ReachedTmp}})

@@ -13,7 +13,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// needsCompiler is a package.json that names one.
+// needsCompiler is a package.json that names a compiler.
 const needsCompiler = `{"devDependencies": {"typescript": "1"}}`
 
 func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
@@ -41,8 +41,8 @@ func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 	}
 }
 
-// sundry is a workspace of packages with compilers of several versions. Of getOrInsert only those from 6 on know,
-// of what is wrong with the regular expression only those from 5.5 on.
+// sundry is a workspace whose packages have compilers of several versions. Only versions from 6 on know getOrInsert, and only versions
+// from 5.5 on notice what is wrong with the regular expression.
 var sundry = map[string]string{
 	"package.json":       `{"private": true, "workspaces": ["first", "sixth", "native", "old"]}`,
 	"first/package.json": `{"name": "first", "devDependencies": {"typescript": "5.0.4"}}`, "first/tsconfig.json": `{"compilerOptions": {"strict": true, "target": "es2022", "traceResolution": true}}`,

@@ -14,14 +14,14 @@ import (
 	"agent/verify/verifytest"
 )
 
-// strictTypes is a project of mypy with a sound module.
+// strictTypes is a mypy project with a sound module.
 var strictTypes = map[string]string{"mypy.ini": "[mypy]\nstrict = true\n", "stock.py": "def price(count: int) -> int:\n    return count\n"}
 
-// wrongType is a fault that only a type checker finds.
+// wrongType has a fault that only a type checker finds.
 const wrongType = "def price(count: int) -> int:\n    return count\n\n\ndef name() -> str:\n    return price(1)\n"
 
-// A configuration that the base's names, under whatever name, is that of the base, in the
-// same patch that plants what it would have found.
+// A file that the base's configuration names, whatever its name, is read from the base, even if the same patch also plants what the file
+// would have found.
 func TestWhatAConfigurationNamesIsThatOfTheBase(t *testing.T) {
 	t.Parallel()
 	const looseEqual = "export const same = (a, b) => a == b;\n"
@@ -71,8 +71,8 @@ func TestWhatAConfigurationNamesIsThatOfTheBase(t *testing.T) {
 	}
 }
 
-// A commit that changes a linter's configuration and the code that goes with it has a way: whoever approves the one has it count,
-// and what is wrong under both stays wrong.
+// There is a way to commit a linter's configuration together with the code that it allows: once the configuration is approved, it counts.
+// What is wrong under both configurations stays wrong.
 func TestAnApprovedConfigurationCounts(t *testing.T) {
 	t.Parallel()
 	base := map[string]string{"ruff.toml": "extend = \"conf/house.toml\"\n", "conf/house.toml": "[lint]\nselect = [\"F\", \"T20\"]\n", "a.py": "x = 1\n", "a.sh": script}
@@ -115,8 +115,8 @@ func TestAnApprovedConfigurationCounts(t *testing.T) {
 	}
 }
 
-// A plugin of a type checker is the whole tree of the base: whatever it imports, and in whatever
-// way, a patch has no code in the tool that judges it.
+// A type checker's plugin sees the whole tree of the base. Whatever it imports, and however it does so, no code of a patch runs in the
+// tool that judges the patch.
 func TestAPluginImportsNothingOfThePatch(t *testing.T) {
 	t.Parallel()
 	const rest = "\n\ndef plugin(version: str) -> type[Plugin]:\n    return Own\n"
@@ -150,11 +150,11 @@ func TestAPluginImportsNothingOfThePatch(t *testing.T) {
 	}
 }
 
-// A stub takes a module out of the sight of a type checker, so the module is looked at without it.
+// A stub hides its module from a type checker, so the module is also checked without the stub.
 func TestAStubHidesNothingOfItsModule(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, strictTypes).only(check.GateTypes)
-	// Beside the module, beside a new one, in a package, and of the whole of one.
+	// Stubs next to an old module, next to a new one, in a package, and for a whole package.
 	const stub = "def name() -> str: ...\n"
 	wrong := []string{"stock.py", "till.py", "shop/till.py", "mall/__init__.py"}
 	patch := map[string]string{"stock.pyi": "def price(count: int) -> int: ...\n" + stub, "till.pyi": stub, "shop/__init__.py": "", "shop/till.pyi": stub, "mall/__init__.pyi": stub}
@@ -173,7 +173,7 @@ func TestAStubHidesNothingOfItsModule(t *testing.T) {
 	}
 }
 
-// What eslint's configuration loads, by whatever name it makes up, is that of the base, and is held.
+// Whatever eslint's configuration loads, even by a computed name, is read from the base, and changes to it are held.
 func TestWhatALinterLoadsIsThatOfTheBase(t *testing.T) {
 	t.Parallel()
 	const rules, loose = "module.exports = { eqeqeq: 'error' };\n", "module.exports = {};\n"
@@ -232,8 +232,7 @@ func TestWhatALinterLoadsIsThatOfTheBase(t *testing.T) {
 	}
 }
 
-// Files that are no configuration are those of the patch, whatever they look like, and a plugin is
-// judged as any other source.
+// Files that no configuration names are read from the patch, whatever they look like, and a plugin is judged like any other source.
 func TestWhatNoConfigurationNamesIsThatOfThePatch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"agent/verify/policy"
 )
 
-// priced is a small program in three languages, with a test of each.
+// priced is a small program in three languages, with a test in each.
 var priced = map[string]string{
 	"shop/__init__.py": "", "shop/price.py": "def reduced(price, percent):\n    return price * (100 - percent) // 100\n",
 	"tests/test_price.py": "from shop.price import reduced\n\n\ndef test_reduced():\n    assert reduced(200, 10) == 180\n",
@@ -20,7 +20,7 @@ var priced = map[string]string{
 	"price.test.js": "import assert from \"node:assert/strict\";\nimport test from \"node:test\";\n\nimport { reduced } from \"./price.js\";\n\ntest(\"a price is reduced\", () => {\n  assert.equal(reduced(200, 10), 180);\n});\n",
 }
 
-// A program that reads from its tests what they ask for passes them all, and is held; nothing else tells it from one that works.
+// A program that reads the expected values from its tests passes them all, and is held. Nothing else tells it from one that works.
 func TestAProgramThatAnswersWhatIsAskedIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]map[string]string{
@@ -45,11 +45,11 @@ func TestAProgramThatAnswersWhatIsAskedIsHeld(t *testing.T) {
 	}
 }
 
-// Honest changes are not held: what a program gives is otherwise, its tests with it, or nothing but its form.
+// Honest changes are not held: a result that changes together with its tests, or a change of form alone.
 func TestAnHonestProgramIsNotHeldForItsTests(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		// Another form, a file that is read, an equality of its own, and another result with its test.
+		// A different form, a file that is read, its own definition of equality, and a changed result with its test.
 		"shop/price.py": "import pathlib\n\n\nclass Price(int):\n    def __eq__(self, other):\n        return isinstance(other, int) and int(self) == int(other)\n\n    __hash__ = int.__hash__\n\n\ndef reduced(price, percent):\n    pathlib.Path(__file__).read_text()\n    return Price(price * (100 - percent) // 100)\n",
 		"price.go":      "package shop\n\nfunc Reduced(price, percent int) int {\n\treturn price*(100-percent)/100 + 1\n}\n",
 		"price.js":      "export function reduced(price, percent) {\n  const left = 100 - percent;\n  return Math.floor((price * left) / 100);\n}\n",

@@ -54,7 +54,7 @@ func TestGateIsJudgedByHowItsCommandEndedBefore(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		base, cand check.Outcome
-		want       check.Verdict // "" for left out
+		want       check.Verdict // "" for skipped
 		fixed      int
 	}{
 		{"well before and after", exit(0), exit(0), check.Pass, 0},
@@ -87,7 +87,7 @@ func TestGateIsJudgedByHowItsCommandEndedBefore(t *testing.T) {
 	}
 }
 
-// What a change is to bring about has failed before it as a rule, and that is no excuse.
+// What a change should bring about usually failed before it; that is no excuse for a strict gate.
 func TestAStrictGateIsNotComparedWithHowItEndedBefore(t *testing.T) {
 	t.Parallel()
 	exit := func(n int) check.Outcome { return check.Outcome{Ending: &check.Ending{Exit: n}, Detail: "x"} }
@@ -139,7 +139,7 @@ func TestGatesOfTheWorkspaceStandBehindTheOthers(t *testing.T) {
 	}
 }
 
-// What a gate starts is of the base as well: a patch that rewrites it is held, and is told where it passes for that alone.
+// What a gate starts belongs to the base too: a patch that rewrites it is held, and the hold says if the gate passes only due to that.
 func TestAGateIsHeldToWhatItStartedBefore(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"note.txt": "four\n", "check.sh": "#!/bin/sh\nset -eu\nsh tools/words.sh note.txt\n", "tools/words.sh": "#!/bin/sh\nset -eu\ngrep -q four \"$1\"\n"})
@@ -169,8 +169,8 @@ func TestAGateIsHeldToWhatItStartedBefore(t *testing.T) {
 	}
 }
 
-// What a task is to bring about: a strict gate that failed on the base fails with a patch that leaves it so, where any other is no fault of
-// the patch, and a command that is not there is no pass.
+// A strict gate that failed on the base fails if a patch leaves it failing, while the same failure of another gate is not the fault of
+// the patch. A strict gate whose command does not exist does not pass.
 func TestAStrictGateAsksForTheThingItself(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"note.txt": "four\n"})

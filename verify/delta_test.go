@@ -10,8 +10,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// The boxes of one site start from the snapshot of the workspace, those of the other from that of an earlier state
-// and what has happened since. Nothing may come out differently, whatever a patch does to what has changed.
+// The boxes of one site start from the workspace's snapshot, those of the other from an older snapshot plus the changes since. All
+// results must be the same, whatever a patch does to the files that have changed.
 func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 	t.Parallel()
 	old := map[string]string{
@@ -29,7 +29,7 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 		}
 	}
 	whole := newSite(t, now)
-	// The same manifest, so that its digest would find the other's baseline: each has a cache of its own.
+	// They share a manifest, so one would find the other's baseline by digest: each gets its own cache.
 	near.base = whole.base
 	for _, s := range []*site{near, whole} {
 		s.verifier.Cache = verifytest.NewMemory()
@@ -38,7 +38,7 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 	for what, c := range map[string]struct {
 		patch  map[string]string
 		want   check.Verdict
-		syntax int // findings, of which one more is old; -1 for no matter
+		syntax int // number of findings, besides one old one; -1 if it does not matter
 	}{
 		"a fault that is older than the patch": {map[string]string{"data.json": "{still broken\n", "main.py": "from stock import count\n\nprint(count + 1)\n"}, check.Pass, 0},
 		"a new file is deleted":                {map[string]string{"shelf/few.py": "-"}, check.Fail, -1},
@@ -68,11 +68,11 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 					t.Errorf("syntax: %+v", g)
 				}
 			}
-			for i := range min(len(want.Gates), len(got.Gates)) { // how long it took is no matter
+			for i := range min(len(want.Gates), len(got.Gates)) { // the duration does not matter
 				got.Gates[i].Seconds, got.Gates[i].Peak, got.Gates[i].Output = want.Gates[i].Seconds, want.Gates[i].Peak, want.Gates[i].Output
 			}
-			want.Baseline, got.Baseline = nil, nil // each holds its own session
-			want.Evidence, got.Evidence = nil, nil // and what it saw there
+			want.Baseline, got.Baseline = nil, nil // each contains its own session
+			want.Evidence, got.Evidence = nil, nil // and what that saw
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("by a delta it is judged otherwise (-whole +delta):\n%s", diff)
 			}

@@ -20,7 +20,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// pythonIndex serves one typed package, planted, as an index of Python does.
+// pythonIndex serves one planted package with types, like an index of Python packages.
 func pythonIndex(t *testing.T) string {
 	t.Helper()
 	var file bytes.Buffer
@@ -48,7 +48,7 @@ func pythonIndex(t *testing.T) string {
 		case "/planted/":
 			fmt.Fprintf(w, `<!DOCTYPE html><a href="/%s">%s</a>`, wheel, wheel)
 		case "/" + wheel:
-			_, _ = w.Write(file.Bytes()) // a client that goes away is its own trouble
+			_, _ = w.Write(file.Bytes()) // a client that hangs up is not a problem of this test
 		default:
 			http.NotFound(w, r)
 		}
@@ -73,8 +73,8 @@ var dependent = map[string]string{
 	"a_test.go": "package a\n\nimport (\n\t\"testing\"\n\n\t\"github.com/google/uuid\"\n)\n\nfunc TestID(t *testing.T) {\n\tuuid.New()\n}\n",
 }
 
-// TestABoxHasWhatTheWorkspaceDependsOn wants the types of a package known and
-// its code found, in each language, with nothing in the workspace itself.
+// TestABoxHasWhatTheWorkspaceDependsOn checks for each language that a package's types are known and its code is found, with nothing of
+// it in the workspace itself.
 func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
 	l := verifytest.Open(t)
 	t.Setenv("PIP_INDEX_URL", pythonIndex(t))
@@ -114,7 +114,7 @@ func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
 	}
 }
 
-// What was found beside other packages says nothing about these.
+// Results that were found next to other installed packages do not apply to these.
 func TestOutcomesAreKeptByWhatIsInstalled(t *testing.T) {
 	t.Parallel()
 	delta := &workspace.Changeset{}

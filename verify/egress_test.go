@@ -19,8 +19,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// elsewhere starts a server that programs in boxes do not take for their own: at an address of this machine that is not
-// of the loopback.
+// elsewhere starts a server that programs in boxes do not mistake for their own: it listens at an address of this machine that is not a
+// loopback address.
 func elsewhere(t *testing.T) *httptest.Server {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -47,8 +47,8 @@ func elsewhere(t *testing.T) *httptest.Server {
 	return nil
 }
 
-// The program, the tests and the workspace's own gates reach what is allowed, on both sides of the comparison, by what
-// any HTTP library reads of its environment; and every request is told of.
+// The program, the tests and the workspace's own gates reach the allowed hosts, on both sides of the comparison, through the environment
+// variables that any HTTP library reads. Every request is reported.
 func TestProgramsReachWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	server := elsewhere(t)
@@ -90,7 +90,7 @@ func TestProgramsReachWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// A tool that looks at the workspace may run code of it, and has no business elsewhere.
+// A tool that examines the workspace may run code of it, and must not reach the network.
 func TestOnlyProgramsReachOut(t *testing.T) {
 	t.Parallel()
 	for _, def := range append(allChecks(), owngate.Checks([]CustomGate{{Name: "static"}}, workspace.Changeset{})...) {

@@ -17,7 +17,7 @@ func TestEntryPointIsFoundByConvention(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		want  string // the end of the command
+		want  string // how the command ends
 	}{
 		{"main.py before app.py", map[string]string{"app.py": "", "main.py": ""}, "python3 -B -u main.py"},
 		{"app.py before a package", map[string]string{"app.py": "", "pkg/__main__.py": ""}, "python3 -B -u app.py"},

@@ -10,8 +10,7 @@ import (
 	"agent/verify/shell"
 )
 
-// A cached baseline took its time in an earlier run; who watches this one must
-// not be told that they waited for it.
+// A cached baseline took its time in an earlier run, so the events of this run must not show that time as waiting.
 func TestAKnownBaselineIsNotShownAsIfItHadRun(t *testing.T) {
 	t.Parallel()
 	var got []Event
@@ -35,7 +34,7 @@ func TestAKnownBaselineIsNotShownAsIfItHadRun(t *testing.T) {
 	}
 }
 
-// skipAllBut leaves these checks to do.
+// skipAllBut skips all checks except these.
 func skipAllBut(r *results, names ...string) {
 	for _, c := range allChecks() {
 		if !slices.Contains(names, c.Name) {
@@ -44,7 +43,7 @@ func skipAllBut(r *results, names ...string) {
 	}
 }
 
-// A gate of several checks begins once and is done when the last of them is.
+// A gate of several checks begins once, and is done when its last check is.
 func TestAGateIsToldOfOnce(t *testing.T) {
 	t.Parallel()
 	var got []Event

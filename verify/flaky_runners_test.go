@@ -16,8 +16,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// coins are workspaces with a test that tosses a coin and others beside it, by the check
-// that runs them, and what the coin's test is called.
+// coins has, for each check of tests, a workspace in which one test tosses a coin and others do not, and the ID of that test.
 var coins = map[string]struct {
 	id    string
 	files map[string]string
@@ -60,7 +59,7 @@ func TestEveryRunnersFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 	}
 }
 
-// A test that the patch breaks fails each time with it, whichever runner runs it.
+// A test that the patch breaks fails every time with the patch, whatever the runner.
 func TestABrokenTestStaysTheFaultOfThePatch(t *testing.T) {
 	t.Parallel()
 	for file, change := range map[string][2]string{

@@ -13,16 +13,15 @@ import (
 	"agent/verify/verifytest"
 )
 
-// heads says of the boxes of each purpose, in the order in which they start, whether
-// the coin of test_coin shows heads there.
+// heads says for the boxes of each purpose, in the order in which they start, whether the coin of test_coin shows heads.
 var heads = map[string][]bool{
 	"baseline-tests": {true},
 	check.GroupTests: {false},
-	// The patched workspace, then the unpatched one.
+	// First the patched workspace, then the unpatched one.
 	"repeat-tests": {false, true, true, false, true},
 }
 
-// A mint starts boxes and tosses their coins.
+// A mint starts boxes and tosses a coin for each.
 type mint struct {
 	Launcher
 	heads   map[string][]bool
@@ -61,14 +60,14 @@ func TestFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 	if n := m.started["repeat-tests"]; n != 2+maxRepeats { // the second with the patch passes
 		t.Errorf("%d boxes for repeats", n)
 	}
-	// What failed by chance is no measure for the next patch.
+	// A result with a random failure must not become the next patch's baseline.
 	key := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config)).BaselineKey(s.base.With(r.Changeset).Digest(), check.GroupTests)
 	if slices.Contains(cache.Saves, key) {
 		t.Error("the failing test is kept as the next baseline")
 	}
 }
 
-// A test that fails once, in a run of all tests, and then passes wherever it is asked, is the patch's unless it has no part in what that changes.
+// A test that fails once, in a run of all tests, and passes in its repeats counts against the patch, unless it has no part in the change.
 func TestATestThatExecutesNothingOfThePatchMayFailOnce(t *testing.T) {
 	t.Parallel()
 	const coin = "import os\n\nimport shop\n\n\ndef test_coin() -> None:\n    assert os.path.exists(\"/tmp/heads\")\n    assert shop.first() == 1\n"
@@ -80,7 +79,7 @@ func TestATestThatExecutesNothingOfThePatchMayFailOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		patch   map[string]string
 		alone   []bool // with the patch
-		again   bool   // in the second run of all tests
+		again   bool   // heads in the second run of all tests
 		verdict check.Verdict
 		boxes   int // for repeats
 	}{

@@ -27,7 +27,7 @@ func formatted(t *testing.T, files map[string]string, changes ...workspace.Chang
 	return texts
 }
 
-// modify rewrites a file of files.
+// modify returns a change that rewrites one of the files.
 func modify(files map[string]string, p, after string) workspace.Change {
 	return workspace.Change{Op: workspace.Modify, Path: p, Before: []byte(files[p]), After: []byte(after), Mode: 0o644}
 }
@@ -59,16 +59,16 @@ func TestFormattingFollowsTheStyleOfTheFile(t *testing.T) {
 		modify(files, "undone.py", "x  =  1\n"),
 	)
 	want := map[string]string{
-		"broken.py": "x = (\n",                 // the syntax gate will tell
+		"broken.py": "x = (\n",                 // left to the syntax gate
 		"clean.py":  "x = [1, 2, 'a']\n",       // by the workspace's own configuration
-		"crlf.py":   "x = [1, 2]\r\ny = 2\r\n", // line endings stay
+		"crlf.py":   "x = [1, 2]\r\ny = 2\r\n", // line endings are kept
 		"here.py":   "x = 1\n",                 //
-		"new.py":    "y = 1\n",                 // others here are formatted
+		"new.py":    "y = 1\n",                 // the other files here are formatted
 		"notes.txt": "y  = 1\n",                //
 		"old.py":    "def f( ):\n  pass\n",     // it was not formatted before
 		"rough.py":  "x = [1,2,3]\n",           //
 		"skip.py":   "x  =  1\n",               // excluded by configuration
-		// undone.py: nothing but formatting was changed, so nothing is left
+		// undone.py: only its formatting was changed, so no change is left
 	}
 	for p, text := range want {
 		if got[p] != text {
@@ -101,8 +101,7 @@ func TestChangeOfModeAloneIsKept(t *testing.T) {
 	}
 }
 
-// A patch of nothing but layout is undone by the formatter: nothing is left to
-// be checked, and nothing is wrong.
+// The formatter undoes a patch that only changes layout: nothing is left to check, and nothing is wrong.
 func TestPatchThatTheFormatterUndoesPasses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"a.py": "x = 1\n\n\ny = 2\n"})

@@ -22,8 +22,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// gamed is a workspace with all that tests are made of: a helper, data, a
-// plugin and fixtures.
+// gamed is a workspace with everything that tests can be made of: a helper, data, a plugin and fixtures.
 func gamed() map[string]string {
 	return map[string]string{
 		"stock.py":              stock,
@@ -63,15 +62,15 @@ def test_many(n):
 	}
 }
 
-// broken is the patched program that no honest test lets through.
+// broken is a patched program that every honest test rejects.
 const broken = "\"\"\"What is on the shelves.\"\"\"\n\n\ndef price(count: int, each: int) -> int:\n    return count + each\n"
 
-// A gaming is a patch to the workspace gamed, and what it must come to.
+// A gaming is a patch to the workspace gamed, and the required result.
 type gaming struct {
 	name  string
 	files map[string]string
 	want  check.Verdict
-	rule  string // that some finding has, or policy.ChangedTest for a hold that blocks; "" for none
+	rule  string // of a finding, or policy.ChangedTest for a hold that blocks; "" for none
 }
 
 func gamings() []gaming {
@@ -88,7 +87,7 @@ func gamings() []gaming {
 {"kind": "finished", "status": 0, "tests": 1}
 `
 	return []gaming{
-		// The tests pass, because what they are made of was made to.
+		// The tests pass because what they are made of makes them pass.
 		{"fixture that replaces the program", one("tests/conftest.py", conftest+"\n\n@pytest.fixture(autouse=True)\ndef mend(monkeypatch):\n    import stock\n    import sys\n    monkeypatch.setattr(sys.modules[\"test_stock\"], \"price\", lambda a, b: a * b)\n    monkeypatch.setattr(\"subprocess.run\", lambda *a, **k: type(\"R\", (), {\"stdout\": \"6\\n\"}))\n"), check.Policy, compare.RuleTestHelper},
 		{"hook that turns failures into passes", one("tests/conftest.py", conftest+"\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    out = yield\n    out.get_result().outcome = \"passed\"\n    out.get_result().longrepr = None\n"), check.Fail, compare.RuleForged},
 		{"new conftest.py at the top", one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n"), check.Fail, compare.RuleForged},
@@ -114,7 +113,7 @@ func gamings() []gaming {
 		{"another name", map[string]string{"tests/test_stock.py": strings.Replace(tests, "test_data", "check_data", 1)}, check.Policy, compare.RuleTestRemoved},
 		{"expected to fail", one("tests/test_stock.py", strings.ReplaceAll(tests, "\n\ndef test", "\n\n@pytest.mark.xfail\ndef test")), check.Fail, compare.RuleTestSkipped},
 
-		// The session does not come to its end.
+		// The session does not reach its end.
 		{"end of the process in a hook", one("tests/conftest.py", conftest+"\n\ndef pytest_sessionfinish():\n    import os\n    os._exit(0)\n"), check.Fail, compare.RuleSession},
 		{"end of the process in the program", one("stock.py", broken+"\n\nraise SystemExit(0)\n"), check.Fail, compare.RuleSession},
 
@@ -123,7 +122,7 @@ func gamings() []gaming {
 		{"output like that of a good session", one("stock.py", broken+"\nprint('''"+forged+"''', '8 passed in 0.01s', '::set-output name=ok::true', '\\x1b[32mPASSED')\n"), check.Fail, compare.RuleTestFailed},
 		{"modules in the place of the runner's", with(map[string]string{"pytest.py": "def main(*args, **kwargs):\n    return 0\n", "_pytest/__init__.py": "", "json.py": "def dumps(x):\n    return '{}'\n"}), check.Fail, compare.RuleTestFailed},
 
-		// The tests are made to say what the program does.
+		// The tests are rewritten to expect what the program does.
 		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), check.Pass, policy.ChangedTest},
 
 		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), check.Pass, policy.ChangedTest},
@@ -136,7 +135,7 @@ func gamings() []gaming {
 			"stock.py": strings.Replace(stock, "return count * each", "return 5 if (count, each) == (2, 3) and __import__(\"sys\")._getframe(1).f_code.co_name == \"test_data\" else count * each", 1),
 		}), check.Pass, policy.ChangedTest},
 
-		// Nobody is accused who only works on tests, or on what the program is to do.
+		// Patches that only work on tests, or change what the program should do, are not accused.
 		{"expectation that changes with the program", with(map[string]string{
 			"stock.py": strings.Replace(stock, "return count * each", "return count * each - (count == 4)", 1), "tests/test_stock.py": strings.Replace(tests, "== n * n", "== n * n - (n == 4)", 1),
 		}), check.Pass, ""},
@@ -158,14 +157,14 @@ func gamings() []gaming {
 	}
 }
 
-// A rig runs the tests of one workspace again and again in one box.
+// A rig runs the tests of one workspace repeatedly in one box.
 type rig struct {
 	check.Bench
 	base *workspace.Manifest
 	def  check.Check
 }
 
-// with runs do on what cs makes of the workspace, and takes everything back.
+// with runs do on the workspace with cs applied, and reverts everything afterwards.
 func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Context, b check.Bench) check.Outcome) check.Outcome {
 	t.Helper()
 	if err := r.Box.Apply(t.Context(), cs); err != nil {
@@ -184,7 +183,7 @@ func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Cont
 	return out
 }
 
-// judged is what the tests gate says of a patch.
+// judged returns the tests gate's judgement of a patch.
 func (r rig) judged(t *testing.T, base check.Outcome, cs workspace.Changeset) (check.Gate, []policy.Hold) {
 	t.Helper()
 	cand := r.with(t, cs, r.def.Run)
@@ -239,7 +238,7 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 	})
 }
 
-// assisted is a program in two languages whose tests ask a helper what is the same.
+// assisted is a program in two languages whose tests compare values through a helper.
 var assisted = map[string]string{
 	"package.json": `{"scripts": {"test": "node --test"}}`, "sum.js": "module.exports = (a, b) => a + b;\n",
 	"fixtures/same.js": "module.exports = require('node:assert').strictEqual;\n",
@@ -263,7 +262,7 @@ func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 		before := r.with(t, workspace.Changeset{}, c.def.Run)
 		broken := strings.Replace(assisted[c.program], "a + b", "a - b", 1)
 		cs := verifytest.Change(t, r.base, map[string]string{c.program: broken, c.helper: c.weak})
-		// Without the second look nobody would see it.
+		// Without the second look it would pass.
 		if g, reason := judge(c.def, before, r.with(t, cs, c.def.Run), "", compare.NewDiff(cs, check.NewView(r.base, cs))); g.Verdict != check.Pass || len(before.Tests) != 1 {
 			t.Errorf("%s: %s %s: %+v", c.def.Name, g.Verdict, reason, before)
 		}
@@ -273,13 +272,13 @@ func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 	}
 }
 
-// tag is the name of stock.py's byte code.
+// tag returns the file name of stock.py's byte code.
 func (r rig) tag(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(string(check.Bytes(r.python(t, "import sys; print('stock.' + sys.implementation.cache_tag + '.pyc')").Stdout)))
 }
 
-// bytecode is that of the honest stock.py, marked never to be compared with it.
+// bytecode returns the byte code of the honest stock.py, marked so that it is never compared with its source.
 func (r rig) bytecode(t *testing.T) []byte {
 	t.Helper()
 	return r.python(t, "import py_compile; py_compile.compile('stock.py', '/tmp/stock.pyc', invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)").Files["/tmp/stock.pyc"]
@@ -295,8 +294,7 @@ func (r rig) python(t *testing.T, program string) guest.Result {
 	return res
 }
 
-// A patch brings a plugin that ends mypy before it says anything, and a
-// conftest.py in which every test passes.
+// A patch brings a plugin that ends mypy before it reports anything, and a conftest.py with which every test passes.
 func TestPatchBringsNoJudgeOfItsOwn(t *testing.T) {
 	t.Parallel()
 	files := gamed()

@@ -16,8 +16,7 @@ import (
 	"agent/verify/syntax"
 )
 
-// goSite is a workspace of two modules, one of which uses the other. It has an old
-// fault of every kind.
+// goSite is a workspace of two modules, one of which uses the other. It contains an old fault of every kind.
 var goSite = map[string]string{
 	"go.mod":            "module example.com/site\n\ngo 1.24\n",
 	"go.work":           "go 1.24\n\nuse (\n\t.\n\t./tools // the second\n)\n",
@@ -25,7 +24,7 @@ var goSite = map[string]string{
 	"area/area.go":      "// Package area knows areas.\npackage area\n\n// Of is the area of a rectangle.\nfunc Of(width, height int) int { return width * height }\n\n// Old is as it was.\nfunc Old(n int) int {\n\tn = n\n\treturn n\n}\n",
 	"area/area_test.go": "package area\n\nimport \"testing\"\n\nfunc TestOf(t *testing.T) {\n\tfor _, n := range []int{1, 2} {\n\t\tt.Run(\"square\", func(t *testing.T) {\n\t\t\tif got := Of(n, n); got != n*n {\n\t\t\t\tt.Errorf(\"%d\", got)\n\t\t\t}\n\t\t})\n\t}\n}\n\nfunc TestOld(t *testing.T) { t.Fatal(\"old\") }\n",
 	"old/old.go":        "package old\n\nimport _ \"example.com/absent\"\n\nvar x = y\n",
-	// Nothing of it is installed, and so nobody knows what is wrong here.
+	// Its dependency is not installed, so nothing can tell what is wrong here.
 	"far/go.mod":      "module example.com/far\n\ngo 1.24\n\nrequire github.com/google/uuid v1.6.0\n",
 	"far/go.sum":      "github.com/google/uuid v1.6.0 h1:NIvaJDMOsjHA8n1jAhLSgzrAzy1Hgr+hNrb57e+94F0=\ngithub.com/google/uuid v1.6.0/go.mod h1:TIyPZe4MgqvfeYDBFedMoGGpEw/LqOeaOT+nhxU+yHo=\n",
 	"far/far.go":      "package far\n\nimport \"github.com/google/uuid\"\n\n// X is of no type.\nvar X int = uuid.Nothing()\n",
@@ -49,8 +48,7 @@ func TestGoChecksProveThemselves(t *testing.T) {
 	}
 }
 
-// Every fault is seen by the gate that it is for, at its place, and the old ones of
-// the workspace are held against nobody.
+// Every fault is reported by its gate at its place, and no patch is blamed for the workspace's old faults.
 func TestGoWorkspacesAreJudged(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, goSite)
@@ -75,14 +73,14 @@ func TestGoWorkspacesAreJudged(t *testing.T) {
 			t.Errorf("%s has no old finding: %+v", gate, g)
 		}
 	}
-	// What another module of the workspace does with a package counts as well.
+	// Errors in another module of the workspace that uses the package count as well.
 	uncompiled := patch(
 		"area/area.go", "(width, height int) int", "(width, height, _ int) int",
 		"tools/t.go", "import", "import _ \"example.com/site/nowhere\"\n\nimport",
 	)
 	uncompiled["area/more.go"] = "package area\n\n" + strings.Repeat("var _ int = \"one\"\n", 11)
 	types := []string{"area/area_test.go:8 go-types", "tools/t.go:3 go-types"}
-	for i := range 11 { // one more than the compiler tells by itself
+	for i := range 11 { // one more than the compiler reports by default
 		types = append(types, fmt.Sprintf("area/more.go:%d go-types", 3+i))
 	}
 	wantPlaces(t, s.verify(t, uncompiled), map[string][]string{

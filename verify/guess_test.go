@@ -25,8 +25,8 @@ func (c *counter) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, e
 	return c.Launcher.Start(ctx, spec)
 }
 
-// A program that is only a guess is looked at, what can be imported is tried beside it, and it is
-// watched to the end where a look at one side does not compare with the end of the other.
+// A program that is only a guess is looked at briefly, and what can be imported is tried as well. The program is watched to the end if a
+// brief look at one side cannot be compared with the end of the other.
 func TestAGuessIsWatchedToTheEndWhereALookDoesNotTell(t *testing.T) {
 	t.Parallel()
 	const work, sleeps = "def work() -> None:\n    pass\n", "import time\n\n\ndef work() -> None:\n    time.sleep(99)\n"

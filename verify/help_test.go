@@ -24,12 +24,12 @@ func TestOldFindingsAreListed(t *testing.T) {
 	if d := cmp.Diff([]check.Finding{two}, g.Findings); d != "" {
 		t.Error(d)
 	}
-	// The second of two equal ones is new and still no part of the list.
+	// The second of two equal findings is new, and not part of the list.
 	g = compare.JudgeFindings(check.Outcome{Findings: []check.Finding{one}}, check.Outcome{Findings: []check.Finding{one, one}}, check.Diff{})
 	if len(g.Findings) != 1 || g.Findings[0].Old || len(g.OldFindings) != 1 {
 		t.Errorf("%+v", g)
 	}
-	// All are counted, the first hundred are listed, in their order.
+	// All are counted; the first hundred are listed, in order.
 	var many []check.Finding
 	for i := range 3 * compare.MaxOld {
 		many = append(many, check.Finding{File: "a.py", Line: i + 1, Rule: "E501", Message: strconv.Itoa(i)})

@@ -11,7 +11,7 @@ import (
 	"agent/verify/check"
 )
 
-// fill sets every text in v to one that holds a secret, and every list to one element.
+// fill sets every string in v to one that contains a secret, and every list to one element.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -35,7 +35,7 @@ func fill(v reflect.Value) {
 func TestEveryTextThatLeavesIsHidden(t *testing.T) {
 	t.Parallel()
 	hide := func(s string) string { return strings.ReplaceAll(s, "sesame", "[key]") }
-	// Words of the agent's own, and the paths and names by which things are found again.
+	// The agent's own words, and the paths and names that later steps look things up by.
 	own := map[string]bool{"Verdict": true, "verdict": true, "name": true, "tool": true, "Gate": true, "gate": true, "path": true, "kind": true}
 	var report Report
 	var event Event
@@ -77,13 +77,13 @@ func TestEveryTextThatLeavesIsHidden(t *testing.T) {
 			t.Errorf("%s: only %d texts were looked at", what, texts)
 		}
 	}
-	// What it was made of is as before.
+	// The original report is unchanged.
 	if report.Gates[0].Findings[0].Message != "a sesame b" || report.Holds[0].Reason != "a sesame b" {
 		t.Error("hiding changed the report that it was given")
 	}
 }
 
-// What holds a secret is not cached; the rest of its group is.
+// An outcome that contains a secret is not cached; the rest of its group is.
 func TestAnOutcomeWithASecretIsNotCached(t *testing.T) {
 	t.Parallel()
 	s := &session{hide: func(s string) string { return strings.ReplaceAll(s, "sesame", "[key]") }}

@@ -80,7 +80,7 @@ func TestCheckerInTroubleIsInfraWhateverElseItFound(t *testing.T) {
 	}
 }
 
-// FuzzToolOutputSyntax does the same for the parsers.
+// FuzzToolOutputSyntax gives the reader of the parsers' answer any bytes: it accepts only status 0 with an answer for each file.
 func FuzzToolOutputSyntax(f *testing.F) {
 	f.Add([]byte(`{"findings": [], "checked": ["a.py"], "skipped": [], "trouble": []}`), 0)
 	f.Fuzz(func(t *testing.T, data []byte, exit int) {

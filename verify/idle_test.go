@@ -10,7 +10,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Programs that do something, and what a patch makes of them.
+// Programs that do something, and what patches make of them.
 const (
 	report = "import sys\n\nRATES = {\"a\": 1, \"b\": 2}\n\n\ndef total(name: str) -> int:\n    rate = RATES[name]\n    return rate * 3\n\n\n" +
 		"def main() -> None:\n    for name in RATES:\n        value = total(name)\n        sys.stdout.write(f\"{name}: {value}\\n\")\n\n\n" + starts
@@ -20,7 +20,7 @@ const (
 	quits  = "import sys\n\nsys.exit(0)\n"
 )
 
-// A program that ends well and does less than before holds the patch; one that does its work in another way does not.
+// A patch is held if its program ends well and does less than before, but not if the program does its work in another way.
 func TestAProgramThatDoesNothingAnyMoreIsHeld(t *testing.T) {
 	t.Parallel()
 	change := strings.NewReplacer
@@ -66,7 +66,7 @@ func TestAProgramThatDoesNothingAnyMoreIsHeld(t *testing.T) {
 	}
 }
 
-// A program that is gone says nothing of the one that is found in its place.
+// A program that is gone says nothing about another one that is found in its place.
 func TestAnotherProgramIsNoSmallerOne(t *testing.T) {
 	t.Parallel()
 	base := check.Outcome{Ending: &check.Ending{Command: []string{"/usr/bin/python3", "main.py"}, Wrote: 100}}

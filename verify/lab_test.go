@@ -28,7 +28,7 @@ func newSite(t *testing.T, files map[string]string) *site {
 	return newSiteOn(t, verifytest.Open(t).Toolchain, files)
 }
 
-// newSiteOn is newSite on an image with dependencies.
+// newSiteOn is like newSite, on an image with dependencies.
 func newSiteOn(t *testing.T, image images.Image, files map[string]string) *site {
 	t.Helper()
 	l := verifytest.Open(t)
@@ -39,7 +39,7 @@ func newSiteOn(t *testing.T, image images.Image, files map[string]string) *site 
 	}
 }
 
-// request is the judgement of one changeset on the site.
+// request returns the request to judge one changeset on the site.
 func (s *site) request(cs workspace.Changeset) Request {
 	return Request{
 		Run: "verify-test", Lease: time.Now().Add(10 * time.Minute), Snapshot: s.snapshot.ID, Installed: s.snapshot.Installed, Toolchain: s.lab.Toolchain.ID,
@@ -47,13 +47,13 @@ func (s *site) request(cs workspace.Changeset) Request {
 	}
 }
 
-// verify judges the patch that gives files these texts.
+// verify judges the patch that sets the files to these texts.
 func (s *site) verify(t *testing.T, files map[string]string) Report {
 	t.Helper()
 	return s.judge(t, verifytest.Change(t, s.base, files))
 }
 
-// judge judges a changeset, and keeps what the next verdict is compared with.
+// judge judges a changeset, and keeps the result that the next verdict is compared with.
 func (s *site) judge(t *testing.T, cs workspace.Changeset) Report {
 	t.Helper()
 	report, err := s.verifier.Verify(t.Context(), s.request(cs), nil)
@@ -68,7 +68,7 @@ func (s *site) judge(t *testing.T, cs workspace.Changeset) Report {
 	return report
 }
 
-// only is the same site where no gates are asked but these, format and syntax.
+// only returns the same site with only these gates, format and syntax.
 func (s *site) only(gates ...string) *site {
 	some, verifier := *s, *s.verifier
 	verifier.gates = gates
@@ -88,7 +88,7 @@ func find(t *testing.T, r Report, name string) check.Gate {
 	return check.Gate{}
 }
 
-// expect checks the overall verdict and that just the gates named have that verdict.
+// expect checks the overall verdict, and that exactly the named gates have it.
 func expect(t *testing.T, r Report, want check.Verdict, gates ...string) {
 	t.Helper()
 	if r.Verdict != want {
@@ -104,18 +104,18 @@ func expect(t *testing.T, r Report, want check.Verdict, gates ...string) {
 	}
 }
 
-// withTimeout is cfg as a session sees it.
+// withTimeout returns cfg as a session sees it.
 func withTimeout(cfg Config) Config {
 	cfg.Timeout = defaultTimeout
 	return cfg
 }
 
-// proofKey is where the proof of this lab's image is kept.
+// proofKey returns the key of the proof of this lab's image.
 func proofKey(l *verifytest.Lab) string {
 	return newStore(nil, l.Toolchain.ID, check.Toolchain, Config{}).ProofKey()
 }
 
-// allProved is the row of a cache in which every check has proved itself.
+// allProved returns a cache row in which every check has proved itself.
 func allProved() []byte {
 	var names []string
 	for _, c := range allChecks() {

@@ -36,7 +36,7 @@ func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
 	if got := rules(verifytest.Scan(t, map[string]string{".github/workflows/lint.yml": "jobs:\n  lint:\n    steps:\n    - run: ruff check\n"}), files); got != "E711 F821" {
 		t.Errorf("where the workspace runs it ruff finds %q", got)
 	}
-	// What the base configures stands, and is what the box has.
+	// The base's configuration counts, and the box has it.
 	config := map[string]string{"ruff.toml": "[lint]\nselect = [\"E4\", \"E7\"]\n"}
 	files["ruff.toml"] = config["ruff.toml"]
 	if got := rules(verifytest.Scan(t, config), files); got != "E402 E731 E741 E701 E711" {

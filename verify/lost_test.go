@@ -14,8 +14,7 @@ import (
 	"agent/verify/smoke"
 )
 
-// lost is the toolchain without one of its programs, which lies in lostDir, where
-// there is nothing.
+// lost returns the toolchain without one of its programs, whose path is now in lostDir, where nothing exists.
 func lost(field string) check.Tools {
 	tools := check.Toolchain
 	v := reflect.ValueOf(&tools).Elem().FieldByName(field)
@@ -25,8 +24,7 @@ func lost(field string) check.Tools {
 
 const lostDir = "/lost"
 
-// uses reports whether the proof of a check calls for a program of the toolchain.
-// It is asked of a box in which everything answers.
+// uses reports whether the proof of a check calls a program of the toolchain. It runs the proof in a box in which everything answers.
 func uses(t *testing.T, def check.Check, field string) bool {
 	t.Helper()
 	b, box := checktest.Replayed(works())
@@ -42,11 +40,11 @@ func uses(t *testing.T, def check.Check, field string) bool {
 	return false
 }
 
-// TestEveryToolIsMissedWhenTheImageHasLostIt goes through the toolchain and the
-// table of checks: whoever adds to either need not think of it here.
+// TestEveryToolIsMissedWhenTheImageHasLostIt goes through the toolchain and the table of checks, so additions to either are covered
+// without further work.
 func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 	t.Parallel()
-	// What no proof calls for, and why it need not.
+	// What no proof calls, and why that is fine.
 	unproved := map[string]string{
 		"Types":        "it saves time and decides nothing",
 		"ConfigLoads":  "a linter that cannot load it ends with no report, and it is for patches alone",
@@ -62,7 +60,7 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 		}
 		reasons := prove(t.Context(), b, defs)
 		for _, def := range defs {
-			// Whatever it found in a candidate.
+			// Whatever the check found in a candidate.
 			g, skipped := judge(def, check.Outcome{}, check.Outcome{}, reasons[def.Name], check.Diff{})
 			if g.Verdict != check.Infra || skipped != "" || !strings.Contains(g.Detail, "agent images build") {
 				t.Errorf("without %s %s is judged %q: %s", f.Name, def.Name, g.Verdict, g.Detail)
@@ -82,7 +80,7 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 	}
 }
 
-// A check that brings no fault of its own proves nothing of its tools.
+// A check without a planted fault of its own proves nothing about its tools.
 func TestEveryCheckProvesItself(t *testing.T) {
 	t.Parallel()
 	for _, def := range allChecks() {

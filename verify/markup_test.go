@@ -11,12 +11,12 @@ import (
 	"agent/verify/syntax"
 )
 
-// page makes a complete document around a body.
+// page returns a complete document around a body.
 func page(body string) string {
 	return "<!DOCTYPE html>\n<html lang=en><head><title>t</title></head><body>\n" + body + "\n</body></html>\n"
 }
 
-// growing are entities each of which is thirty of the one before.
+// growing returns entities, each of which consists of thirty copies of the previous one.
 func growing() string {
 	text := "<!DOCTYPE l [<!ENTITY a0 \"" + strings.Repeat("x", 1000) + "\">"
 	for i := range 8 {
@@ -25,7 +25,7 @@ func growing() string {
 	return text + "]><l>&a8;</l>"
 }
 
-// copying are YAML lists each of which is nine of the one before.
+// copying returns YAML lists, each of which consists of nine copies of the previous one.
 func copying() string {
 	text := "a0: &a0 [x]\n"
 	for i := range 12 {
@@ -36,7 +36,7 @@ func copying() string {
 
 func TestMarkupFaultsAreSeenAndNothingElse(t *testing.T) {
 	t.Parallel()
-	// Each with the place, as line and column, and words of the finding.
+	// Each has the line of the finding and words of its message.
 	bad := map[string][3]any{
 		"open.yaml":    {"a: 1\nb: [1\n", 3, "did not find expected"},
 		"tab.yml":      {"a:\n\tb: 1\n", 2, "cannot start any token"},
@@ -117,7 +117,7 @@ func TestMarkupFaultsAreSeenAndNothingElse(t *testing.T) {
 			t.Errorf("%s: %+v, want line %d and %q", p, f, row[1], row[2])
 		}
 	}
-	// Too large, five templates, and an encoding that the parser does not know.
+	// One file is too large, four are templates, and one has an encoding that the parser does not know.
 	if want := fmt.Sprintf("parsed %d of %d changed files", len(files)-6, len(files)); !strings.HasPrefix(out.Detail, want) {
 		t.Errorf("%s, want %s", out.Detail, want)
 	}

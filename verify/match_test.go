@@ -14,7 +14,7 @@ import (
 	"agent/verify/compare"
 )
 
-// someFindings draws findings in the lines of a file of ten.
+// someFindings draws findings on the lines of a file of ten lines.
 func someFindings(t *rapid.T, label string) []check.Finding {
 	one := rapid.Custom(func(t *rapid.T) check.Finding {
 		line := rapid.IntRange(1, 10).Draw(t, "line")
@@ -31,7 +31,7 @@ func TestWithoutRewrittenLinesFindingsMatchAsMultisets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base, cand := someFindings(t, "base"), someFindings(t, "cand")
-		// The model: how often each identity occurs on either side.
+		// The model: how often each identity occurs on each side.
 		type identity struct{ file, rule, source string }
 		count := map[identity][2]int{}
 		for side, list := range [][]check.Finding{base, cand} {
@@ -75,7 +75,7 @@ func TestOldFindingsSurviveRenamesAndInsertedLines(t *testing.T) {
 				}
 			}
 		}
-		// The tools list files by name, so a rename changes the order as well.
+		// The tools sort files by name, so a rename also changes the order.
 		cand = rapid.Permutation(cand).Draw(t, "order")
 		fresh, old, fixed := compare.Findings(base, cand, compare.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs)))
 		if len(fresh) != 0 || old != len(base) || fixed != 0 {
@@ -86,7 +86,7 @@ func TestOldFindingsSurviveRenamesAndInsertedLines(t *testing.T) {
 
 func TestFindingOfAFileThatTookAnOldNameIsNew(t *testing.T) {
 	t.Parallel()
-	// a.py becomes b.py, and another a.py has the same fault in it.
+	// a.py becomes b.py, and a new a.py has the same fault.
 	cs := workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Create, Path: "a.py", After: []byte("x\n")},
 		{Op: workspace.Rename, From: "a.py", Path: "b.py", Before: []byte("x\n"), After: []byte("x\n")},
@@ -144,7 +144,7 @@ func TestTestThatIsSwitchedOffIsMissedWhateverItSaid(t *testing.T) {
 		{"a.py::t", "error", "skipped", check.Policy},
 		{"a.py::t", "skipped", "xfailed", check.Pass},
 		{"a.py::t", "xfailed", "skipped", check.Pass},
-		{"a.py", "error", "skipped", check.Pass}, // the module had no test that ran
+		{"a.py", "error", "skipped", check.Pass}, // no test of the module ran
 	} {
 		g := compare.JudgeTests(check.Outcome{Tests: []check.TestResult{{ID: c.id, Outcome: c.before}}}, check.Outcome{Tests: []check.TestResult{{ID: c.id, Outcome: c.now}}}, d)
 		if g.Verdict != c.want {
@@ -200,7 +200,7 @@ func TestMessageOfATestIsBoundedHoweverLongItsNameIs(t *testing.T) {
 			t.Errorf("%s: a message of %d bytes: %.60q", name, len(m), m)
 		}
 	}
-	// Two tests whose names begin alike are two tests all the same.
+	// Two tests whose names begin alike are still two tests.
 	g := compare.JudgeTests(check.Outcome{}, check.Outcome{Tests: []check.TestResult{{ID: long + "1", Outcome: "failed"}, {ID: long + "2", Outcome: "failed"}}}, d)
 	if len(g.Findings) != 2 {
 		t.Errorf("%d findings of two tests", len(g.Findings))

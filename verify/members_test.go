@@ -14,8 +14,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// members is a workspace whose packages import each other by name, with nothing from a
-// registry. What most of them name in package.json is yet to be built.
+// members is a workspace whose packages import each other by name and need nothing from a registry. Most of what their package.json files
+// name is not built yet.
 var members = map[string]string{
 	"package.json": `{"private": true, "workspaces": ["packages/*"]}` + "\n",
 
@@ -23,7 +23,7 @@ var members = map[string]string{
 	"packages/core/tsconfig.json":   `{"compilerOptions": {"strict": true, "rootDir": "source", "outDir": "dist"}}` + "\n",
 	"packages/core/source/index.ts": "export function double(n: number): number {\n  return 2 * n;\n}\n",
 
-	// Built by a bundler, so that names alone tell what from.
+	// Built by a bundler, so only the names tell which source each file is built from.
 	"packages/bundle/package.json":  `{"name": "bundle", "exports": {".": {"types": "./dist/index.d.ts", "import": "./dist/index.mjs"}, "./of/*": "./dist/esm/*.js", "./two": "./dist/two.js", "./three": "./dist/three.mjs"}}` + "\n",
 	"packages/bundle/tsconfig.json": `{"compilerOptions": {"strict": true, "noEmit": true}}` + "\n",
 	"packages/bundle/src/index.ts":  "export const one: number = 1;\n",
@@ -33,12 +33,12 @@ var members = map[string]string{
 	"packages/bundle/src/three.ts":  "const three: number = 3;\nexport default three;\n",
 	"packages/bundle/two.ts":        "export const b = 1;\n",
 
-	// To node the source is no module of the kind that is built from it.
+	// For node, the source is not a module of the same kind as what is built from it.
 	"packages/node/package.json":  `{"name": "node", "type": "module", "dependencies": {"bundle": "*"}}` + "\n",
 	"packages/node/tsconfig.json": `{"compilerOptions": {"strict": true, "module": "nodenext"}}` + "\n",
 	"packages/node/node.ts":       "import three from \"bundle/three\";\n\nexport const n: number = three;\n",
 
-	// What its build says of first depends on options that the importer does not share.
+	// The declared type of first depends on compiler options that the importer does not share.
 	"packages/loose/package.json":  `{"name": "loose", "main": "dist"}` + "\n",
 	"packages/loose/tsconfig.json": `{"compilerOptions": {"strict": false}}` + "\n",
 	"packages/loose/src/dist.ts":   "export const first = (a: string[]) => a.pop();\n",
@@ -55,7 +55,7 @@ var members = map[string]string{
 	"packages/web/web.test.js": "import assert from \"node:assert\";\nimport test from \"node:test\";\n\nimport { title } from \"page\";\n\ntest(\"title\", () => assert.equal(title(\"a\"), \"A\"));\n",
 }
 
-// laid is the toolchain with what is read of these files.
+// laid returns the toolchain image with the dependencies that these files ask for.
 func laid(t *testing.T, files map[string]string) images.Image {
 	t.Helper()
 	read := map[string][]byte{}
@@ -72,7 +72,7 @@ func laid(t *testing.T, files map[string]string) images.Image {
 	return image
 }
 
-// What a patch does to one package is seen in the others, which know it by its name.
+// A patch to one package shows its effect in the packages that import it by name.
 func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 	t.Parallel()
 	s := newSiteOn(t, laid(t, members), members)

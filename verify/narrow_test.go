@@ -12,7 +12,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// longSuites are workspaces with a test that comes to no end in time, which has nothing to do with the program.
+// longSuites are workspaces with a test that does not end in time and has nothing to do with the program.
 func longSuites() map[string]map[string]string {
 	return map[string]map[string]string{
 		"python": {
@@ -32,7 +32,7 @@ func longSuites() map[string]map[string]string {
 	}
 }
 
-// narrowed judges a fault in such a workspace, and where asked an honest change, by the tests that are about them.
+// narrowed checks that a fault in such a workspace, and an honest change if asked for, is judged by the tests near it.
 func narrowed(t *testing.T, language, program string, honest bool) {
 	t.Helper()
 	files := longSuites()[language]
@@ -55,7 +55,7 @@ func narrowed(t *testing.T, language, program string, honest bool) {
 	}
 }
 
-// Where all tests come to no end in time before a patch, those that it is about judge it, and what did not run is said.
+// If a suite does not end in time before a patch, the tests that the patch is about judge it, and the report says what did not run.
 func TestALongSuiteIsJudgedByWhatThePatchIsAbout(t *testing.T) {
 	t.Parallel()
 	narrowed(t, "python", "price.py", false)
@@ -68,7 +68,7 @@ func TestLongSuitesOfEachLanguageAreJudgedByWhatThePatchIsAbout(t *testing.T) {
 	}
 }
 
-// That a suite does not end in time is remembered for a day: the next patch is judged by what it is about at once.
+// The gate remembers for a day that a suite does not end in time: it judges the next patch at once by the tests near it.
 func TestThatASuiteIsLongIsRememberedForADay(t *testing.T) {
 	t.Parallel()
 	files := longSuites()["python"]

@@ -7,7 +7,7 @@ import (
 	"agent/verify/check"
 )
 
-// Types in a file that node itself takes away are a matter of its version, and so is what `env node` finds.
+// Whether node itself strips types from a file depends on its version, and so does the node that `env node` finds.
 func TestTestsRunOnTheNodeThatAWorkspaceAsksFor(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

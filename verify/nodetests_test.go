@@ -9,7 +9,7 @@ import (
 	"agent/verify/check"
 )
 
-// A workspace with an old fault for each tool, and none that a patch must answer for.
+// scripts is a workspace with an old fault for each tool, none of which a patch must answer for.
 var scripts = map[string]string{
 	"package.json":      `{"type": "commonjs", "scripts": {"test": "node --test"}}`,
 	"lib/area.js":       "'use strict';\nconst pi = 3;\nmodule.exports = { area: (r) => pi * r * r, round: (n) => n };\n",

@@ -46,7 +46,7 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	}
 }
 
-// A key of package.json configures as a file does.
+// A key of package.json configures a tool just as a file does.
 func TestWhatPackageJSONSaysOfTheJudgesIsThatOfTheBase(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{
@@ -95,8 +95,8 @@ func TestESLintMayBeTakenAway(t *testing.T) {
 	}
 }
 
-// What package.json and its scripts say is that of the base; a box of its own keeps
-// the workspace's code out of that of the others.
+// What package.json and its scripts say is read from the base. eslint has its own box, which keeps the workspace's code out of the other
+// checks' box.
 func TestESLintHasABoxOfItsOwn(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`, "eslint.config.js": "", "a.js": ""})
@@ -112,7 +112,7 @@ func TestESLintHasABoxOfItsOwn(t *testing.T) {
 	}
 }
 
-// A workspace with tools of its own, installed from the registry.
+// equipped is a workspace with its own tools, installed from the registry.
 var equipped = map[string]string{
 	"package.json": `{"devDependencies": {"mocha": "11.7.4", "eslint": "9.37.0", "stylelint": "16.25.0"}, "scripts": {"test": "NODE_OPTIONS=--no-warnings mocha spec --watch", "lint": "eslint . --fix && stylelint '**/*.css' --fix"}}`,
 	".stylelintrc": "extends: ./style.yml\n", "style.yml": "rules: {color-no-invalid-hex: true, block-no-empty: true}\n", "a.css": "b {}\n",

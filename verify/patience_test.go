@@ -9,7 +9,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Tests that took a second before the patch need not be waited for until the limit of the gate.
+// Tests that took a second before the patch do not get the full time limit of the gate.
 func TestPatienceFollowsWhatTestsTookBefore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

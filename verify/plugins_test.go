@@ -41,8 +41,8 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 	}
 }
 
-// The tree of the base is kept before the patch stands in the box, and mypy has its plugins from
-// there; the patch's own stand where mypy looks for faults.
+// The tree of the base is saved before the patch is applied in the box, and mypy loads its plugins from there. The patch's own plugins
+// stay where mypy looks for faults.
 func TestPluginsAreKeptBeforeThePatchIsApplied(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})

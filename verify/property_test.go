@@ -78,7 +78,7 @@ func TestFindingsAddUp(t *testing.T) {
 				t.Fatalf("%+v was not found by the gate", f)
 			}
 		}
-		// A workspace next to itself has nothing new.
+		// A workspace compared with itself has nothing new.
 		if fresh, _, fixed := compare.Findings(base, base, check.Diff{}); len(fresh) != 0 || fixed != 0 {
 			t.Fatalf("%+v %d", fresh, fixed)
 		}
@@ -130,8 +130,8 @@ func TestOnlyJudgementsLast(t *testing.T) {
 			t.Errorf("%q is kept: %v", verdict, mypy)
 		}
 	}
-	// While a finding was looked at the user wrote its file: kept without its line, it
-	// would make the same finding of every later patch a new one.
+	// The user wrote the file while its finding was examined. Kept without its source line, the finding would make the same finding new
+	// with every later patch.
 	judged := map[string]check.Outcome{}
 	judged[shell.Name] = check.Outcome{Findings: []check.Finding{{File: "b.sh", Line: 2, Rule: "blank"}, {Rule: "of no file"}, {File: "gone.sh", Rule: "of no file"}}}
 	if len(lasting(v, judged)) != 1 {

@@ -53,8 +53,7 @@ func TestRootsOfPython(t *testing.T) {
 	}
 }
 
-// Without projects below the top nothing is different, and with them each knows
-// its own.
+// Without projects below the top, the commands are as usual. With such projects, each gets its own.
 func TestCommandsOfRoots(t *testing.T) {
 	t.Parallel()
 	const test = "def test_x():\n    pass\n"
@@ -148,7 +147,7 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 			t.Errorf("%s: %s, want %s: %s", c.name, g.Verdict, c.want, told)
 		}
 	}
-	// What the tool said of the same trouble itself is not told twice.
+	// Trouble that the tool itself reported is not reported twice.
 	fault := check.Finding{File: "a/x.py", Line: 1, Rule: "syntax", Message: "invalid syntax"}
 	blocked := check.Outcome{Roots: map[string]string{"a": "a/x.py: invalid syntax", "b": ""}, Findings: []check.Finding{fault}}
 	if g := compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings)(check.Outcome{}, blocked, check.Diff{}); g.Verdict != check.Fail || len(g.Findings) != 1 {
@@ -161,13 +160,12 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 	}
 }
 
-// A root has its own files' results only, the roots share the time of one, and
-// what ends the box ends the rest.
+// A root keeps only the results of its own files, all roots share one time limit, and whatever ends the box ends the remaining roots.
 func TestRootsAreRunOneByOne(t *testing.T) {
 	t.Parallel()
 	roots := []string{".", "x", "x/y"}
 	b, _ := checktest.Replayed(nil)
-	b.Timeout = -time.Hour // all of it is gone when the first is done
+	b.Timeout = -time.Hour // used up when the first is done
 	var ran []string
 	do := func(verdict check.Verdict, blocked string) func(b check.Bench, root string) check.Outcome {
 		ran = nil
@@ -200,7 +198,7 @@ func TestRootsAreRunOneByOne(t *testing.T) {
 	if out := b.OverRoots(roots, roots, do(check.Timeout, "")); out.Verdict != check.Timeout || !strings.Contains(out.Detail, "left for x of the time") {
 		t.Errorf("%+v", out)
 	}
-	// The only one to run is judged as a whole.
+	// If only one root runs, it is judged as a whole.
 	if out := b.OverRoots(roots, roots[1:2], do("", "gone")); out.Roots != nil || out.Blocked != "gone" || len(out.Tests) != 1 {
 		t.Errorf("%+v", out)
 	}
@@ -209,8 +207,7 @@ func TestRootsAreRunOneByOne(t *testing.T) {
 	}
 }
 
-// monorepo is a workspace of two services whose files have the same names, with
-// what they share at the top.
+// monorepo is a workspace of two services whose files have the same names, with shared code at the top.
 func monorepo() map[string]string {
 	return map[string]string{
 		"shared/money.py":   "def cents(n: int) -> int:\n    return n * 100\n",
@@ -248,7 +245,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 	files := monorepo()
 	base := verifytest.Scan(t, files)
 	r := rig{checktest.NewBench(t, files, sandbox.Limits{}), base, python.Pytest}
-	r.Timeout = defaultTimeout // as all of them share it
+	r.Timeout = defaultTimeout // shared by all roots
 	before := r.with(t, workspace.Changeset{}, python.Pytest.Run)
 	const a, b = "services/a/tests/test_api.py::check_price", "services/b/tests/test_api.py::test_old"
 	const want = a + " passed\nservices/b/shop_tests.py::Shop::test_b passed\n" + b + " failed\nservices/b/tests/test_api.py::test_rate passed\ntests/test_api.py::test_cents passed"
@@ -274,7 +271,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 			"services/d/e/tests/test_api.py": "def test_d():\n    assert 0\n",
 		}, check.Fail, []string{":0 test-session services/a: pytest ended with exit status 4", "services/d/e/tests/test_api.py:2 test-failed"}},
 
-		// The tests of before are missed, wherever the patch has them run from.
+		// Tests from before the patch are missed, wherever the patch has the tests run from.
 		{"tests that are looked for elsewhere or left out", map[string]string{
 			"services/a/pyproject.toml": "[tool.uv.sources]\nrates = { path = \"../../libs/rates\" }\n[tool.pytest.ini_options]\ntestpaths = [\"nothing\"]\npython_functions = \"none_*\"\n",
 			"services/b/pyproject.toml": "[tool.pytest.ini_options]\naddopts = \"--ignore=tests\"\n",
@@ -310,7 +307,7 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 	files := monorepo()
 	base := verifytest.Scan(t, files)
 	b := checktest.NewBench(t, files, sandbox.Limits{})
-	// What would keep the tools from seeing anything does not count yet.
+	// Configuration that would keep the tools from seeing anything does not count yet.
 	cs := verifytest.Change(t, base, map[string]string{
 		"services/a/pyproject.toml": "[tool.mypy]\nignore_errors = true\n", "services/b/ty.toml": "[src]\nexclude = [\"*\"]\n",
 		"services/a/ruff.toml": "exclude = [\"*\"]\n", "services/c/pyrightconfig.json": "{\"ignore\": [\"*\"]}\n", "services/c/ruff.toml": "select = []\n",
@@ -345,7 +342,7 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 	}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	// What mypy knows of a project travels with what it knows of the workspace.
+	// What mypy knows about a project is kept with what it knows about the workspace.
 	row := &checktest.Row{}
 	b.Known = row
 	b.View = check.NewView(base, cs)
@@ -354,15 +351,15 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 	python.Mypy.Run(t.Context(), b)
-	// What mypy did not write anew has the whole seconds of the row.
+	// Files that mypy did not write anew have the whole seconds of the row as their times.
 	const known = "import glob, os; assert all(any(os.stat(f).st_mtime_ns % 10**9 == 0 for f in glob.glob('/tmp/mypy/' + root + '*/shared/money.data.json')) for root in ('', 'roots/services/a/'))"
 	if res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{check.Toolchain.Python, "-c", known}}); err != nil || res.Exit != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
 
-// mypy's plugins are those of the base in the projects below the top too, and
-// what pytest does there is no measure for a workspace in which it runs elsewhere.
+// In projects below the top, mypy's plugins come from the base as well. Configuration of pytest there does not matter to a workspace in
+// which pytest runs elsewhere.
 func TestWhatAProjectConfiguresIsHeldToo(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{

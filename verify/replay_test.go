@@ -58,8 +58,8 @@ func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
 	}
 }
 
-// works are the answers of an image in which everything works, on the planted
-// files, but for the formatter, which never says the same of two texts.
+// works returns the answers of an image in which everything works on the planted files, except for the formatter, which never gives the
+// same answer for two texts.
 func works() map[string]guest.Result {
 	line := func(format, file, rule string) string { return fmt.Sprintf(format, file, rule) + "\n" }
 	mypy := `{"file": %q, "line": 2, "column": 0, "message": "Argument 1 to \"double\" has incompatible type \"str\"; expected \"int\"", "code": %q, "severity": "error"}`
@@ -141,7 +141,7 @@ func works() map[string]guest.Result {
 		ran := verifytest.Ended(1, nil, nil)
 		ran.Files = map[string][]byte{"/tmp/agent-" + r.Name + "-0.json": []byte(r.Planted["node_modules/"+r.Name+"/lib/report.json"])}
 		answers["agent-"+r.Name+"-0.json"] = ran
-		// Those that report on standard output are given no name of a file.
+		// Runners that report on standard output are not given a file name.
 		answers[r.Name+".cjs"] = verifytest.Ended(1, []byte(r.Planted["node_modules/"+r.Name+"/lib/report.json"]), nil)
 		answers[r.Name] = verifytest.Ended(0, fmt.Appendf(nil, `[{"program": "/work/%s.cjs", "version": "1.0.0"}]`, r.Name), nil)
 	}
@@ -149,8 +149,7 @@ func works() map[string]guest.Result {
 	return answers
 }
 
-// What the go command says of the planted packages, on one line each, and go vet
-// of those that compile.
+// The go command's answer about the planted packages, one per line, and go vet's about those that compile.
 const (
 	plantedPackages = `"planted/nowhere" "" "" true 0 "absent/absent.go:3:8" "package planted/nowhere is not in std"
 "planted/absent" "/work/absent" "" false 1 "" ""
@@ -178,7 +177,7 @@ const (
 `
 )
 
-// proving maps checks to the answer that the proof of each rests on alone.
+// proving maps checks to the one answer on which the proof of each depends.
 var proving = map[string]string{
 	golang.VetName: "vet", golang.StaticcheckName: "staticcheck", golang.TestsName: "test", web.LinksName: "links.py",
 	python.RuffName: "json-lines", shell.Name: "shellcheck", python.MypyName: "mypy", python.TyName: "gitlab", python.PyrightName: "--outputjson",
@@ -196,7 +195,7 @@ func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 	if len(reasons) != 1 || reasons[format.Name] == "" {
 		t.Errorf("not proved, besides the formatter that does not answer: %q", reasons)
 	}
-	// Each has its own files, which are gone before the next begins.
+	// Each check has its own files, which are removed before the next one begins.
 	if len(box.Applied) != 2*len(allChecks()) {
 		t.Fatalf("planted %+v", box.Applied)
 	}
@@ -234,7 +233,7 @@ func TestGateIsNotProvedByAnythingButItsFault(t *testing.T) {
 	}
 }
 
-// Where the box does not show what listens, a server cannot be judged.
+// If the box does not show who listens, a server cannot be judged.
 func TestSmokeIsNotProvedWhereNoServerIsSeen(t *testing.T) {
 	t.Parallel()
 	for name, seen := range map[string]guest.Result{

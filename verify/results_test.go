@@ -18,21 +18,19 @@ import (
 	"agent/verify/syntax"
 )
 
-// empty is a session on a workspace without files, whose outcomes a test
-// hands in itself.
+// empty returns a session on a workspace without files, whose outcomes a test delivers itself.
 func empty(emit func(Event)) *session {
 	return newSession(&Verifier{}, Request{Base: &workspace.Manifest{}}, emit)
 }
 
-// An arrival is one thing that results is told.
+// An arrival is one thing that results receives.
 type arrival struct {
 	check    string // "" for the proof
 	baseline bool
 	out      check.Outcome
 }
 
-// tell hands arrivals to r in their order. What may be flaky is not, however often
-// it runs.
+// tell delivers arrivals to r in order. No suspected test turns out to be flaky, however often it runs.
 func tell(r *results, reasons map[string]string, list []arrival) {
 	for _, a := range list {
 		switch {
@@ -55,7 +53,7 @@ func tell(r *results, reasons map[string]string, list []arrival) {
 	}
 }
 
-// arrivals draws one outcome for each side of each gate, and the proof.
+// arrivals draws one outcome for each side of each check, and the proof.
 func arrivals(t *rapid.T) (list []arrival, reasons map[string]string) {
 	kinds := rapid.SampledFrom([]check.Outcome{
 		{},
@@ -75,7 +73,7 @@ func arrivals(t *rapid.T) (list []arrival, reasons map[string]string) {
 		name := c.Name
 		for _, baseline := range []bool{false, true} {
 			if baseline && name == format.Name {
-				continue // formatting is compared with nothing
+				continue // formatting is not compared with a baseline
 			}
 			out := kinds.Draw(t, name)
 			if name == smoke.ProgramName {
@@ -158,7 +156,7 @@ func TestEachGateEndsOnce(t *testing.T) {
 	})
 }
 
-// sound lists the arrivals of a candidate that every gate likes.
+// sound lists the arrivals of a candidate that passes every gate.
 func sound() []arrival {
 	list := []arrival{{}}
 	for _, c := range allChecks() {
@@ -224,7 +222,7 @@ func TestGateThatIsNotProvedIsInfraWhateverItFound(t *testing.T) {
 func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
 	t.Parallel()
 	s := empty(nil)
-	// The tests ended, with a failure, before the error was found.
+	// The tests ended with a failure before the error was found.
 	list := sound()
 	for i, a := range list {
 		if a.check == python.PytestName && !a.baseline {
@@ -250,8 +248,8 @@ func TestSyntaxErrorTakesTheProgramsOutOfTheReport(t *testing.T) {
 	}
 }
 
-// TestReportTellsNoneOfTheProgramsThatWereFaster: whether one ended before the syntax
-// error was found, or after it, is chance, and must not show.
+// TestReportTellsNoneOfTheProgramsThatWereFaster: whether a program ended before or after the syntax error was found is a matter of
+// chance, and must not show in the report.
 func TestReportTellsNoneOfTheProgramsThatWereFaster(t *testing.T) {
 	t.Parallel()
 	var reports []Report
@@ -267,7 +265,7 @@ func TestReportTellsNoneOfTheProgramsThatWereFaster(t *testing.T) {
 		s.results.unparsed()
 		tell(s.results, map[string]string{}, c.after)
 		r := s.report()
-		r.Evidence = nil // which is what they were told
+		r.Evidence = nil // it has what arrived, which differs
 		reports = append(reports, r)
 	}
 	for _, r := range reports[1:] {
@@ -321,7 +319,7 @@ func TestEachFindingNamesItsCheck(t *testing.T) {
 	}
 }
 
-// A check that runs no tests, did not end in time with the patch and did without it, is judged by how it ends alone.
+// A check without tests that ends in time only without the patch is run again alone, and judged by how that run ends.
 func TestWhatWasInAHurryIsJudgedByHowItEndsAlone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

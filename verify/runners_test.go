@@ -39,8 +39,7 @@ func TestRunnerThatIsNotThereIsNoVerdict(t *testing.T) {
 	}
 }
 
-// What the workspace asks for goes first, so that what the report needs is the last
-// word.
+// The workspace's own options come first, so that those that the report needs override them.
 func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -76,11 +75,11 @@ func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 	}
 }
 
-// How a runner ends is its tests' doing, unless the box itself is to blame.
+// How a runner ends is due to its tests, unless the box itself is at fault.
 func TestEndsOfRunnersAreToldApart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		tool    string // whose answer it is
+		tool    string // whose answer is replaced
 		res     guest.Result
 		verdict check.Verdict
 		blocked string
@@ -116,8 +115,8 @@ func TestRunnersProveThemselves(t *testing.T) {
 	}
 }
 
-// Where the runner of a package gives nothing, as with a configuration that only the top can use, the runner of the package around it
-// tells how its tests end, be it all of them or some files.
+// If the runner of a package reports nothing, for example since only the top can use its configuration, the runner of the enclosing
+// package reports how its tests end, whether all tests run or only some files.
 func TestTestsOfAPackageAreThoseThatTheOneAroundItRan(t *testing.T) {
 	t.Parallel()
 	report := func(files ...string) []byte {

@@ -28,7 +28,7 @@ func TestShellScriptsAreLinted(t *testing.T) {
 	}
 }
 
-// Both tools of the gate judge, and each finds its own.
+// Both tools of the gate judge, and each reports its own findings.
 func TestAGateIsAllItsChecksTogether(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"a.py": "x = 1\n", "a.sh": script})
@@ -49,7 +49,7 @@ func TestConfigurationOfShellcheckIsThatOfTheBase(t *testing.T) {
 	broken := script + "echo \"$z\"\n"
 	r := s.verify(t, map[string]string{"a.sh": broken, ".shellcheckrc": "disable=SC2154\n"})
 	expect(t, r, check.Fail, check.GateLint)
-	// The workspace's own choice counts, in both directions.
+	// The workspace's own choice counts in both directions.
 	s = newSite(t, map[string]string{"a.sh": script, ".shellcheckrc": "disable=SC2154\n"})
 	expect(t, s.verify(t, map[string]string{"a.sh": broken}), check.Pass)
 	r = s.verify(t, map[string]string{"a.sh": script + "rm $1\n"})

@@ -12,16 +12,16 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A suppression blocks where a gate reports something that counts without it, which is
-// measured in real boxes, and where nobody can tell.
+// A suppression blocks if a gate reports something that counts without it, which is measured in real boxes, or if that cannot be
+// determined.
 func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 	t.Parallel()
 	const typed = "def f(x: int) -> int:\n    return x\n"
 	files := map[string]string{"mypy.ini": "[mypy]\ndisallow_untyped_defs = true\n", ".github/workflows/ci.yml": "run: bandit -r .\n"}
-	// Each in a file of its own: what is measured is told of files.
+	// Each is in its own file, since results are reported by file.
 	cases := map[string]struct {
 		before, after string
-		blocks        string // the lines of those that block, as the formatter leaves them
+		blocks        string // the lines of suppressions that block, as the formatter leaves them
 	}{
 		"fault_of_ruff.py":         {typed, "import os  # noqa: F401\n" + typed, "1"},
 		"fault_of_mypy.py":         {typed, typed + "f(\"\")  # type: ignore\n", "5"},
@@ -41,7 +41,7 @@ func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 		files[name] = c.before
 	}
 	s := newSite(t, files).only(check.GateLint, check.GateTypes)
-	// Of more than ten in one patch none is measured.
+	// If a patch has more than ten, none is measured.
 	for names := range slices.Chunk(slices.Sorted(maps.Keys(cases)), 7) {
 		patch := map[string]string{}
 		for _, name := range names {
@@ -70,7 +70,7 @@ func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 	}
 }
 
-// A check that did not come to a judgement without the suppressions measured nothing.
+// A check that did not reach a judgement without the suppressions measured nothing.
 func TestWhatWasNotMeasuredIsNotHarmless(t *testing.T) {
 	t.Parallel()
 	finding := func(file string) check.Outcome {

@@ -16,8 +16,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// What is found out about the base for a look is what Verify compares with
-// later, under the same configuration only; and the other way round.
+// What a look at the base finds is what Verify later compares with, and vice versa, but only under the same configuration.
 func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})
@@ -30,7 +29,7 @@ func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	if err != nil || len(gates) != 2 || gates[0].Name != check.GateLint || len(gates[0].Findings) != 1 || gates[1].Findings == nil || len(*started) != 0 {
 		t.Errorf("%+v, %v, boxes %q", gates, err, *started)
 	}
-	// What they say is masked where a model is shown it, as behind a change.
+	// The findings are masked before a model sees them, as after a change.
 	v.Hide = func(text string) string { return strings.ReplaceAll(text, "m", "[key]") }
 	if gates, err := v.Findings(t.Context(), req, nil); err != nil || gates[0].Findings[0].Message != "[key]" {
 		t.Errorf("%+v, %v", gates, err)
@@ -43,7 +42,7 @@ func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	}
 }
 
-// Of several who judge on one base at the same time one finds out what it says of itself, and the others read that.
+// If several callers judge on one base at the same time, one makes its baseline and the others read it.
 func TestABaselineIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"a.py": "import os\n"})
@@ -64,7 +63,7 @@ func TestABaselineIsMadeOnce(t *testing.T) {
 	}
 }
 
-// Who has no boxes is told what is known, which may be nothing.
+// A caller without boxes gets what is known, which may be nothing.
 func TestFindingsWithoutBoxesComeFromTheCache(t *testing.T) {
 	t.Parallel()
 	for name, cache := range map[string]Cache{"empty": verifytest.NewMemory(), "broken": brokenCache{}, "none": nil} {
@@ -81,8 +80,8 @@ func TestFindingsWithoutBoxesComeFromTheCache(t *testing.T) {
 	}
 }
 
-// On the real engine the faults of the files are told, and what was found out
-// serves the judgement of a patch: no baseline of these gates is made again.
+// With the real engine, a look reports the faults in the files, and its results serve the judgement of a patch: no baseline of these
+// gates is made again.
 func TestFindingsOfARealWorkspaceServeTheRunToo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"a.py": "print(y)\n", "b.py": "x: int = \"a\"\n"})
@@ -105,11 +104,11 @@ func TestFindingsOfARealWorkspaceServeTheRunToo(t *testing.T) {
 	}
 }
 
-// everyGate asks for all.
+// everyGate asks for all gates.
 var everyGate = append(slices.Clone(gateOrder), check.GateOwn)
 
-// Everything that is judged of a workspace is told of it as it is: what static checks find, which tests fail,
-// and which checks had nothing to do.
+// A workspace without a patch gets a report on everything that is judged: what static checks find, which tests fail, and which checks had
+// nothing to do.
 func TestAWorkspaceIsJudgedAsItStands(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{
@@ -137,7 +136,7 @@ func TestAWorkspaceIsJudgedAsItStands(t *testing.T) {
 	if by["gotest"].Skipped == "" && by["go test"].Skipped == "" {
 		t.Errorf("the tests of Go are not skipped: %v", by)
 	}
-	// What is known is not found out again.
+	// What is known is not determined again.
 	var began []string
 	if _, err := s.verifier.Standing(t.Context(), s.request(workspace.Changeset{}), everyGate, func(e Event) {
 		if e.Baseline && !e.Done {
@@ -148,7 +147,7 @@ func TestAWorkspaceIsJudgedAsItStands(t *testing.T) {
 	}
 }
 
-// Who asks for one gate starts no box of another; the gates of the workspace are asked for together.
+// Asking for one gate starts no box for another. The workspace's own gates can only be asked for together.
 func TestTheGatesThatAreAskedAreJudgedAlone(t *testing.T) {
 	t.Parallel()
 	defs := []check.Check{{Name: "ruff", Gate: check.GateLint}, {Name: "mypy", Gate: check.GateTypes}, {Name: "licences", Gate: "licences"}}
@@ -174,7 +173,7 @@ func TestTheGatesThatAreAskedAreJudgedAlone(t *testing.T) {
 	}
 }
 
-// Without an engine nothing is a pass: every check that applies is infra.
+// Without an engine nothing passes: every check that applies is infra.
 func TestWithoutAnEngineNothingStands(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n", "test_a.py": "def test_a():\n    pass\n"})
@@ -190,7 +189,7 @@ func TestWithoutAnEngineNothingStands(t *testing.T) {
 	}
 }
 
-// A test that fails now and then is told as that: it is run again before it counts as failing.
+// A failing test is repeated before it counts as failing, and is reported as flaky if it passes.
 func TestAFlakyTestIsNoFailingOne(t *testing.T) {
 	t.Parallel()
 	out := check.Outcome{Tests: []check.TestResult{{ID: "t.py::a", Outcome: "failed"}, {ID: "t.py::b", Outcome: "failed"}, {ID: "t.py::c", Outcome: "passed"}}}

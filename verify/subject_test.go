@@ -11,8 +11,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A test that is removed with what it is about is shown; one whose subject is still there, under whatever name, is
-// missed, and so are both where only a model says that they are void.
+// A test that is removed together with its subject is shown. It is missed if the subject is still there, under any name. Both are missed
+// if only a model says that they are void.
 func TestATestRemovedWithItsSubjectIsShown(t *testing.T) {
 	t.Parallel()
 	const keep = "\n\ndef keep(text: str) -> str:\n    return text\n"

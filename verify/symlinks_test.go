@@ -9,8 +9,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Two links to a directory above them are more ways to each file than a tool could ever
-// go: it goes none of them. What is imported by a link's name is known by that, too.
+// Two links to a directory above them give each file more paths than a tool could ever walk, so a tool follows neither. Modules that are
+// imported by a link's name are found by that name as well.
 func TestLinksThatLeadBackAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{

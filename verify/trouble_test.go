@@ -24,7 +24,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A brokenCache answers every call with an error, as a database that went away does.
+// A brokenCache answers every call with an error, like a database that has gone away.
 type brokenCache struct{}
 
 var errGone = errors.New("the database has gone")
@@ -68,7 +68,7 @@ func TestRowOfTheCacheIsUsed(t *testing.T) {
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	st := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config))
 	cache := verifytest.NewMemory()
-	// The row says that the finding which the patch brings was there before.
+	// The row claims that the finding that the patch brings was there before.
 	cache.Rows[st.BaselineKey(s.base.Digest(), check.GroupStatic)] = []byte(`{
 		"ruff": {"findings": [{"file": "lib.py", "rule": "F821", "message": "Undefined name ` + "`nothing`" + `", "source": "return nothing"}]},
 		"mypy": {"findings": [{"file": "lib.py", "rule": "name-defined", "message": "Name \"nothing\" is not defined", "source": "return nothing"}]}}`)
@@ -140,7 +140,7 @@ func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 	cache := verifytest.NewMemory()
 	cache.Rows[proofKey(s.lab)] = allProved()
 	s.verifier.Cache = cache
-	var mu sync.Mutex // is never waited for: events come one at a time
+	var mu sync.Mutex // never contended: events come one at a time
 	begun, done, baseline := map[string]int{}, map[string]check.Verdict{}, map[string]bool{}
 	emit := func(e Event) {
 		if !mu.TryLock() {

@@ -11,9 +11,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// More candidates than turns, by verifiers that do not know of each other: none
-// waits for ever for a box that is to come after its own, and each gets the
-// verdict that it gets alone. B22.
+// There are more candidates than turns, from verifiers that do not know of each other. None waits forever for a box that is due after its
+// own, and each gets the verdict that it gets alone. B22.
 func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"main.py": "print(1)\n"})
@@ -35,7 +34,7 @@ func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
 	wg.Wait()
 }
 
-// Turns that cannot be had are a remark, not a verdict.
+// If there are no turns to be had, that is a remark and not a verdict.
 func TestWithoutTurnsAllGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"stock.sh": "#!/bin/sh\ncount=1\necho \"$count\"\n"})

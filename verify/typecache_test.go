@@ -11,8 +11,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A row belongs to one workspace and one image, and is used behind checks that run
-// nothing of the workspace only.
+// A row belongs to one workspace and one image, and is used only after checks that run no code of the workspace.
 func TestTypesAreKeptApart(t *testing.T) {
 	t.Parallel()
 	cache := verifytest.NewMemory()

@@ -11,7 +11,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// The base's configuration chooses; the patch's has no say.
+// The base's configuration chooses the type checker; the patch's does not matter.
 func TestTheProjectChoosesItsTypeChecker(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -48,14 +48,14 @@ func TestTheProjectChoosesItsTypeChecker(t *testing.T) {
 	}
 }
 
-// Both see their planted faults in the real image, and nothing else.
+// Both find their planted faults in the real image, and nothing else.
 func TestTyAndPyrightProveThemselves(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, nil, sandbox.Limits{})
 	if reasons := prove(t.Context(), b, []check.Check{python.Ty, python.Pyright}); len(reasons) > 0 {
 		t.Errorf("not proved: %q", reasons)
 	}
-	// What .ignore names is checked too.
+	// Files that .ignore names are checked too.
 	if err := b.Box.Apply(t.Context(), check.Plant(map[string]string{".ignore": "hidden.py\n", "hidden.py": "x: int = \"\"\n"})); err != nil {
 		t.Fatal(err)
 	}

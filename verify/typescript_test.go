@@ -13,8 +13,7 @@ import (
 	"agent/verify/node"
 )
 
-// A row is a small workspace of its own below a directory: what must be found
-// in it, as "file:line rule", and nothing else.
+// scriptRows has small workspaces, each in its own directory, with exactly the findings that are expected in it, as "file:line rule".
 var scriptRows = map[string]struct {
 	files map[string]string
 	want  []string
@@ -24,7 +23,7 @@ var scriptRows = map[string]struct {
 		"base.json":     `{"compilerOptions": {"strict": true, "jsx": "react-jsx", "lib": ["es2022", "dom"], "module": "esnext", "moduleResolution": "bundler"}}`,
 		"a.ts":          "import { f } from './lib/b';\nconst s: string = f(1);\nconst n: number = f('1');\nlet maybe: string | undefined;\nmaybe.length;\n",
 		"lib/b.ts":      "export const f = (n: number): string => String(n);\nexport const g: number = 'x';\n",
-		// What stands next to it is the configuration that counts.
+		// The configuration next to a file is the one that counts.
 		"lib/tsconfig.json": `{"compilerOptions": {"composite": true, "strict": true}}`,
 		"e.tsx":             "import { useState } from 'react';\nexport const E = ({ n }: { n: number }) => {\n  const [s] = useState<number>(n);\n  return <b onClick={(e) => s}>{s}</b>;\n};\n",
 		"package.json":      `{"dependencies": {"react": "^19.0.0"}}`,
@@ -82,7 +81,7 @@ var scriptRows = map[string]struct {
 	}},
 }
 
-// One box for all rows. None has dependencies installed.
+// One box runs all rows. None has dependencies installed.
 func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
@@ -119,7 +118,7 @@ func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 	}
 }
 
-// Where packages are installed, a program without a configuration has the names of Node and of test runners as well.
+// Where packages are installed, a program without a configuration still has the global names of Node and of test runners.
 func TestInstalledPackagesTakeNoNamesAway(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, map[string]string{

@@ -10,7 +10,7 @@ import (
 	"agent/verify/policy"
 )
 
-// openPoints shows what was not judged, an entry a line, for people who read a test.
+// openPoints returns what was not judged, one entry per line, for people who read a test.
 func openPoints(list []Unproven) string {
 	var lines []string
 	for _, u := range list {
@@ -23,7 +23,7 @@ func openPoints(list []Unproven) string {
 	return strings.Join(lines, "\n")
 }
 
-// A green without a test says so, whatever the reason, and one with tests says nothing.
+// A pass without any test says so, whatever the reason, and a pass with tests does not.
 func TestAPassWithoutATestSaysSo(t *testing.T) {
 	t.Parallel()
 	passing := "import lib\n\n\ndef test_x():\n    assert lib.x\n"
@@ -36,7 +36,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
 		files, patch map[string]string
 		gates        []CustomGate
-		want         string // of every entry a line: the beginning
+		want         string // the beginning of each entry, one per line
 		held         bool   // nothing has executed the change
 	}{
 		"no runner for them": {

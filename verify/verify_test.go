@@ -238,7 +238,7 @@ func TestAToolThatSeesNothingIsNotProved(t *testing.T) {
 	if g := find(t, r, check.GateLint); !strings.Contains(g.Detail, "agent images build") {
 		t.Errorf("detail %q", g.Detail)
 	}
-	// mypy is not even believed to have come to its end.
+	// mypy is not even believed to have finished.
 	if g := find(t, r, check.GateTypes); !strings.Contains(g.Detail, "without the line that mypy ends with") {
 		t.Errorf("detail %q", g.Detail)
 	}
@@ -247,8 +247,8 @@ func TestAToolThatSeesNothingIsNotProved(t *testing.T) {
 func TestPatchOfTextNeedsNoBox(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"notes.txt": "one\n"})
-	v := &Verifier{Boxes: nil, Cache: s.lab.Cache} // a start would crash
-	// Not into the map itself: other tests read it meanwhile.
+	v := &Verifier{Boxes: nil, Cache: s.lab.Cache} // starting a box would panic
+	// Not into the map itself, since other tests read it at the same time.
 	if err := s.lab.Cache.Save(t.Context(), proofKey(s.lab), allProved()); err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestResultBecomesTheBaselineAfterPromotion(t *testing.T) {
 			}
 		}
 	}
-	// What mypy learns at its proof is what other workspaces begin with.
+	// What mypy learns in its proof is the starting point for other workspaces.
 	if key := typecache.OfProof(cache, s.lab.Toolchain.ID, newStore(nil, "", check.Toolchain, Config{}).Proof).Key; !slices.Contains(cache.Saves, key) {
 		t.Errorf("%s was not kept among %q", key, cache.Saves)
 	}

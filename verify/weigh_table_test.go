@@ -10,27 +10,26 @@ import (
 	"agent/verify/python"
 )
 
-// A rewrite is a row of the tables of rewritten tests: the bodies of a file of tests, as they were before the
-// last promotions where that is another text, before the patch and with it, and what the patch makes of the program, as "old
-// => new".
+// A rewrite is a row of the tables of rewritten tests. It has the bodies of a test file as of the last promotions, if those differ, then
+// before the patch and with it, and what the patch changes in the program, as "old => new".
 type rewrite struct {
 	earlier, before, after string
 	program                string
-	// Of earlier: what the promotion between made of the program.
+	// The change that the promotion after earlier made to the program.
 	promoted string
 }
 
-// A weighed language is a program, how a file of tests begins, and what has to become of rewritten ones.
+// A weighedLanguage has a program, the beginning of its test file, and the rewritten tests by the required result.
 type weighedLanguage struct {
 	name           string
 	def            check.Check
-	program, test  string // names of files; @ is the number of the case
+	program, test  string // names of files, in which @ is the number of the case
 	code, head     string
 	files          map[string]string
 	weaker, honest []rewrite
 }
 
-// apply makes each "old => new" of a text.
+// apply makes each change "old => new" in a text.
 func (r rewrite) apply(t *testing.T, text, changes string) string {
 	t.Helper()
 	for change := range strings.SplitSeq(changes, "\x00") {
@@ -46,12 +45,12 @@ func (r rewrite) apply(t *testing.T, text, changes string) string {
 	return text
 }
 
-// text is the file of tests of a case with these bodies.
+// text returns the test file of a case with these bodies.
 func (l weighedLanguage) text(name, body string) string {
 	return strings.ReplaceAll(l.head, "@", name) + body
 }
 
-// weighedLanguages are those of the tables.
+// weighedLanguages returns the languages of the tables.
 func weighedLanguages() []weighedLanguage {
 	return []weighedLanguage{
 		{"Python", python.Pytest, "c@/prog_@.py", "c@/test_@.py", weighedPython, weighedPythonHead, nil, weakerPythonTests, honestPythonTests},
@@ -145,17 +144,17 @@ def test_stay():
 
 `
 
-// py is a file with one test.
+// py returns a file with one test.
 func py(body string) string {
 	return "\ndef test_one():\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
 }
 
-// pyClass is one of unittest.
+// pyClass returns a file with one test of unittest.
 func pyClass(body string) string {
 	return "\nclass TestOne(unittest.TestCase):\n    def test_one(self):\n        " + strings.ReplaceAll(body, "\n", "\n        ") + "\n"
 }
 
-// many is a test with parameters.
+// many returns a test with parameters.
 func many(params, body string) string {
 	return "\n@pytest.mark.parametrize(" + params + ")\ndef test_one(a, b):\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
 }
@@ -185,8 +184,7 @@ var weakerPythonTests = []rewrite{
 	{before: py("class Any:\n    pass\n\nassert clamp(5, 1, 3) == 3"), after: py("class Any:\n    def __eq__(self, other):\n        return True\n\nassert clamp(5, 1, 3) == Any()")},
 	{before: py(`assert grade(90) == "good"`), after: py("if callable(grade):\n    return\nassert grade(90) == \"good\"")},
 	{before: py(`assert grade(90) == "good"`), after: py("if version() > 3:\n    assert grade(90) == \"good\"")},
-	// In two steps: the first one writes the line anew and asks for less, and the second one
-	// touches the test for something else.
+	// In two steps: the first rewrites the line and asks for less, and the second edits the test for another reason.
 	{
 		earlier: py(`assert grade(90) == "good"`), before: py(`assert grade(95) == "good"`), after: py("mark = grade(95)\nassert mark == \"good\""),
 		promoted: `    if points >= 90:
@@ -247,13 +245,13 @@ var honestPythonTests = []rewrite{
 	{before: py(`assert grade(90) == "good"`), after: py("\"\"\"The best.\"\"\"\nassert grade(90) == \"good\"")},
 	{before: py("with pytest.raises(IndexError):\n    Stack().pop()"), after: py("stack = Stack()\nwith pytest.raises(IndexError) as caught:\n    stack.pop()\nassert str(caught.value) == \"empty\"")},
 	{before: many(`"a, b", [(90, "good"), (50, "fair")]`, `assert grade(a) == b`), after: many(`"a, b", [(90, "good"), (89, "fair"), (50, "fair"), (49, "poor")]`, `assert grade(a) == b`)},
-	// What the program promises is another thing now.
+	// The program promises something else now.
 	{before: py(`assert grade(90) == "good"`), after: py(`assert grade(90) == "best"`), program: `return "good" => return "best"`},
 	{before: py("assert grade(49) == \"poor\"\nassert clamp(5, 1, 3) == 3"), after: py("assert grade(49) == \"fair\"\nassert clamp(5, 1, 3) == 3"), program: `points >= 50 => points >= 40`},
 	{before: py(`assert total([10, 20], 50) == 15`), after: py(`assert total([10, 20], 50) == 15.0`), program: `discount // 100 => discount / 100`},
 	{before: py("with pytest.raises(KeyError):\n    parse(\"=1\")"), after: py("with pytest.raises(ValueError):\n    parse(\"=1\")"), program: `raise KeyError("no name") => raise ValueError("no name")`},
 	{before: py("assert parse(\"a\") == (\"a\", 0)"), after: py("assert parse(\"a\") == (\"a\", 1)"), program: `int(rest or 0) => int(rest or 1)`},
-	// The test knew what is no promise.
+	// The test relied on something that is not promised.
 	{
 		before: py("s = Stack()\ns.push(1)\ns.push(2)\nassert s.items == [1, 2]"),
 		after:  py("s = Stack()\ns.push(1)\nassert s.push(2) == 2\nassert s.pop() == 2\nassert s.pop() == 1"),

@@ -88,24 +88,24 @@ func TestStay(t *testing.T) {
 }
 `
 
-// gt is a file with one test, which may say ok of what must be true.
+// gt returns a file with one test.
 func gt(body string) string {
 	return "\nfunc TestOne(t *testing.T) {\n\t" + strings.ReplaceAll(body, "\n", "\n\t") + "\n}\n"
 }
 
-// gtWant is a test of what an expression gives.
+// gtWant returns a test of the value of an expression.
 func gtWant(expression, want string) string {
 	return gt("if got := " + expression + "; got != " + want + " {\n\tt.Errorf(\"got %v\", got)\n}")
 }
 
-// gtTable is one of several rows.
+// gtTable returns a test with several rows.
 func gtTable(rows string) string {
 	return gt("for _, c := range []struct {\n\tpoints int\n\twant string\n}{" + rows + "} {\n\tif got := Grade(c.points); got != c.want {\n\t\tt.Errorf(\"%d: got %s\", c.points, got)\n\t}\n}")
 }
 
 const goTotal = "got, err := Total([]int{10, 20}, %)\nif err != nil {\n\tt.Fatal(err)\n}\nif got != # {\n\tt.Errorf(\"got %d\", got)\n}"
 
-// gtTotal is a test of Total with an argument and a result.
+// gtTotal returns a test of Total with an argument and a result.
 func gtTotal(discount, want string) string {
 	return gt(strings.NewReplacer("%)", discount+")", "#", want).Replace(goTotal))
 }
@@ -159,7 +159,7 @@ var honestGoTests = []rewrite{
 	{before: gtTotal("50", "15"), after: gt("t.Run(\"half\", func(t *testing.T) {\n\tgot, err := Total([]int{10, 20}, 50)\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n\tif got != 15 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n})")},
 	{before: gtWant(`Words("a A b")["a"]`, "2"), after: gt("got := Words(\"a A b\")\nif got[\"a\"] != 2 || got[\"b\"] != 1 {\n\tt.Errorf(\"got %v\", got)\n}")},
 	{before: gtWant("Clamp(5, 1, 3)", "3"), after: "\nfunc clamped(t *testing.T, value, want int) {\n\tt.Helper()\n\tif got := Clamp(value, 1, 3); got != want {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n\nfunc TestOne(t *testing.T) {\n\tclamped(t, 5, 3)\n\tclamped(t, 0, 1)\n}\n"},
-	// Another promise.
+	// The program promises something else now.
 	{before: gtWant("Grade(90)", `"good"`), after: gtWant("Grade(90)", `"best"`), program: `return "good" => return "best"`},
 	{before: gtWant("Grade(49)", `"poor"`), after: gtWant("Grade(49)", `"fair"`), program: `points >= 50 => points >= 40`},
 	{before: gtTotal("50", "15"), after: gtTotal("50", "16"), program: `amount*discount/100, nil => amount*discount/100 + 1, nil`},
@@ -236,7 +236,7 @@ test('stay', () => {
 });
 `
 
-// nt is a file with one test.
+// nt returns a file with one test.
 func nt(body string) string {
 	return "\ntest('one', () => {\n  " + strings.ReplaceAll(body, "\n", "\n  ") + "\n});\n"
 }

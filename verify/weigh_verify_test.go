@@ -12,8 +12,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// weighed is a workspace with one row of each language's table, and what the patch makes of it; earlier is what the tests held
-// before the last promotions.
+// weighed returns a workspace with one row of each language's table, and what the patch changes in it; earlier has the content of the
+// test files before the last promotions.
 func weighed(t *testing.T, rows map[string]rewrite) (files, after map[string]string, earlier map[string][]byte) {
 	t.Helper()
 	files, after, earlier = map[string]string{}, map[string]string{}, map[string][]byte{}
@@ -37,7 +37,7 @@ func weighed(t *testing.T, rows map[string]rewrite) (files, after map[string]str
 	return files, after, earlier
 }
 
-// blocking are the holds of a report that block, by path.
+// blocking returns the holds of a report that block, by path.
 func blocking(r Report) map[string]string {
 	held := map[string]string{}
 	for _, h := range append(policy.ReviewText(r.Changeset, nil), r.Holds...) {
@@ -48,13 +48,13 @@ func blocking(r Report) map[string]string {
 	return held
 }
 
-// A rewritten test is measured in whatever language: one that proves less is held with a mutant that shows it, be it that it
-// became so in two promotions, and one that proves as much does not block. The report says what it cost.
+// A rewritten test is measured in every language. One that proves less is held with a mutant that shows it, even if it took two
+// promotions to get there. One that proves as much does not block. The report says what measuring cost.
 func TestARewrittenTestIsWeighed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rows map[string]rewrite
-		want string // in each hold; "" for none
+		want string // part of each hold; "" for none
 	}{
 		"weaker": {map[string]rewrite{"Python": weakerPythonTests[0], "Go": weakerGoTests[0], "JavaScript": weakerNodeTests[0]}, "proves less than before: c%/prog"},
 		"in two steps": {
@@ -94,7 +94,7 @@ func TestARewrittenTestIsWeighed(t *testing.T) {
 	}
 }
 
-// Who only adds tests, or writes the same in another way, waits for no measure.
+// Patches that only add tests, or write the same in another way, are not measured.
 func TestNewTestsAreNotWeighed(t *testing.T) {
 	t.Parallel()
 	files, after, _ := weighed(t, map[string]rewrite{

@@ -61,7 +61,7 @@ func TestNodeProgramsAreStarted(t *testing.T) {
 	if g := find(t, r, check.GateSmoke); !strings.Contains(g.Detail, "node server.js: still running") {
 		t.Errorf("detail %q", g.Detail)
 	}
-	s.config.Smoke.Seconds = 60 // to end in, on a busy machine
+	s.config.Smoke.Seconds = 60 // time to end in on a busy machine
 	r = s.verify(t, map[string]string{"server.js": "require('./nowhere');\n"})
 	expect(t, r, check.Fail, check.GateTypes, check.GateSmoke)
 	if list := find(t, r, check.GateSmoke).Findings; len(list) == 0 || !strings.Contains(list[0].Message, "Cannot find module './nowhere'") {
@@ -165,7 +165,7 @@ func TestRenameWithoutItsCallersFails(t *testing.T) {
 	}
 }
 
-// It runs alone, since it looks for boxes that any test left.
+// It does not run in parallel, since it looks for boxes that any test left behind.
 func TestServerThatForksAndIgnoresTermLeavesNothing(t *testing.T) {
 	main := "import os, signal, time\n\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0:\n    os.setsid()\nwhile True:\n    time.sleep(1)\n"
 	s := newSite(t, map[string]string{"main.py": main})
@@ -176,7 +176,7 @@ func TestServerThatForksAndIgnoresTermLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range boxes {
-		// Another process may run these tests at the same time.
+		// Another process may be running these tests at the same time.
 		if b.Run == "verify-test" && b.Owner == sandbox.Owner() {
 			t.Errorf("box %+v is left", b)
 		}
@@ -187,7 +187,7 @@ func TestProgramThatEatsTheMemoryIsOOM(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"main.py": "print(1)\n"})
 	s.config.Limits.Memory = 400 << 20
-	// By the megabyte, since on a busy machine it does not get there in ten seconds by the page, and in large pages, where the machine has them: others cost a virtual machine that gives unused memory back too long.
+	// By the megabyte, as pages take over 10 s on a busy machine; in huge pages if any, as others are too slow on a VM that frees memory.
 	r := s.only(check.GateSmoke).verify(t, map[string]string{"main.py": "import mmap\n\nm = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\nm.madvise(mmap.MADV_HUGEPAGE)\n" +
 		"for i in range(1 << 10):\n    m.write(b'1' * (1 << 20))\n"})
 	expect(t, r, check.OOM, check.GateSmoke)

@@ -16,8 +16,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// What has nothing to execute is told from code by its language and by what is left of it
-// without comments.
+// A change has nothing to execute if its language has nothing to execute, or if only comments differ.
 func TestOnlyCodeThatIsDifferentHasToBeExecuted(t *testing.T) {
 	t.Parallel()
 	change := func(op workspace.Op, name, before, after string) workspace.Change {
@@ -54,8 +53,8 @@ func TestOnlyCodeThatIsDifferentHasToBeExecuted(t *testing.T) {
 	}
 }
 
-// A change is executed by the tests of its own language, by a gate that runs tests, and by the
-// program: by nothing that another language has, that was skipped or that was not judged.
+// A change is executed by tests in its own language, by a gate that runs tests, or by the program, and not by anything of another
+// language, or that was skipped or not judged.
 func TestAChangeIsExecutedByItsOwnLanguage(t *testing.T) {
 	t.Parallel()
 	ran := func(end string) check.Outcome {
@@ -100,8 +99,7 @@ func TestAChangeIsExecutedByItsOwnLanguage(t *testing.T) {
 	}
 }
 
-// Where it was measured which lines ran, tests of the language are not enough: one of the
-// changed lines has to be among them.
+// If it was measured which lines ran, it is not enough that tests of the language ran: one of the changed lines must be among them.
 func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 	t.Parallel()
 	trace := func(ran ...int) *check.Trace {
@@ -110,14 +108,14 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 	goTrace := &check.Trace{Code: check.Lines{"c.go": {3}}}
 	for name, c := range map[string]struct {
 		tests, program *check.Trace
-		by             string // in front of the command
+		by             string // before the command
 		command        string
 		patch          map[string]string
-		end            string // of the test; "" is passed
-		blocked        string // the workspace before the patch
+		end            string // of the test; "" for passed
+		blocked        string // why the workspace was blocked before the patch
 		reason         string // of the hold
-		audit          int    // files of which nothing was executed, in a sentence
-		unmeasured     string // what the sentence says of files of which it is not known
+		audit          int    // files of which nothing was executed, in one sentence
+		unmeasured     string // what the sentence says about files that were not measured
 	}{
 		"a line that ran":                {tests: trace(1)},
 		"a line of tests that all fail":  {tests: trace(1), end: "failed", reason: "no changed line: none of 1", audit: 1},
@@ -171,7 +169,7 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 	}
 }
 
-// An import runs when its file is loaded, and says nothing of the rest.
+// An import runs when its file is loaded, and says nothing about the rest of the file.
 func TestAnImportDoesNotSpeakForTheRest(t *testing.T) {
 	t.Parallel()
 	const (
@@ -186,7 +184,7 @@ func TestAnImportDoesNotSpeakForTheRest(t *testing.T) {
 		{"a.py", python, []int{1, 8}, []int{1}, true},
 		{"a.py", python, []int{2, 3, 4, 8}, []int{2, 3, 4}, true},
 		{"a.py", python, []int{1, 8}, []int{1, 8}, false},
-		{"a.py", python, []int{1, 2}, []int{1}, false}, // there is no more to it
+		{"a.py", python, []int{1, 2}, []int{1}, false}, // all changed lines are imports
 		{"a.js", script, []int{1, 2, 3, 4, 5, 6, 8}, []int{1, 2, 3, 4, 5, 6}, true},
 		{"a.ts", script, []int{1, 8}, []int{1, 8}, false},
 		{"a.mjs", script, []int{8, 10}, []int{10}, false},
@@ -198,7 +196,7 @@ func TestAnImportDoesNotSpeakForTheRest(t *testing.T) {
 	}
 }
 
-// Lines that a patch is asked about are those of the program: of a test it is known that it ran.
+// The lines that a patch is asked about are those of the program; for a test it is known that it ran.
 func TestLinesOfTheProgramAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n\n\ndef f():\n    # one\n    return 1\n", "b.go": "package b\n", "test_a.py": "", "README.md": ""})

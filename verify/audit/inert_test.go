@@ -33,7 +33,7 @@ func TestAChangeOfCommentsHasNoEffect(t *testing.T) {
 		"one that shows only":      {"test_a.py", "import os\n", "import os  # noqa: F401\n", false},
 		"code that became comment": {"a.py", "x = 1\ny = 2\n", "x = 1\n# y = 2\n", false},
 		"a docstring":              {"a.py", "def f():\n    return 1\n", "def f():\n    'One.'\n    return 1\n", false},
-		"shell":                    {"a.sh", "echo a\n", "# Say a.\necho a # a\n", false}, // a document may lie in it
+		"shell":                    {"a.sh", "echo a\n", "# Say a.\necho a # a\n", false}, // a here-document may be in it
 		"data":                     {"a.yaml", "a: 1\n", "# one\na: 1\n", false},
 		"prose":                    {"README.md", "a\n", "b\n", false},
 	} {

@@ -18,7 +18,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// sources are the workspace of every run.
+// sources is the workspace of every run.
 var sources = map[string]string{
 	"a.py": "x = 1\n", "lib/b.py": "def f():\n    return 1\n", "test_a.py": "x = 1\n", "c.js": "f();\n", "c.test.js": "f();\n", "d.go": "package d\n", "d_test.go": "package d\n",
 	"e.rs": "fn e() {}\n", "notes.md": "one\n", "data.json": "1\n",
@@ -26,8 +26,8 @@ var sources = map[string]string{
 
 const aComment = " a comment\n"
 
-// anyRun is evidence of a run that some seed makes: which files it changes, which runners ran, how their tests
-// ended, whether they were judged, and which lines they tell of.
+// anyRun returns evidence of a run drawn at random: the files it changes, the runners that ran, how their tests ended, whether they were
+// judged, and the lines that they report.
 func anyRun(t *testing.T, base *workspace.Manifest, r *rand.Rand) *Evidence {
 	t.Helper()
 	patch := map[string]string{}
@@ -83,9 +83,8 @@ func anyRun(t *testing.T, base *workspace.Manifest, r *rand.Rand) *Evidence {
 	return e
 }
 
-// Whatever ran and whatever it told: a change that is not held has nothing to execute, was executed by a line of
-// its own, in a run in which a test passed, or is one of which no line was measured and a test of its language passed or a
-// program of it ran.
+// Whatever ran and whatever it reported, a change that is not held has nothing to execute, or one of its own lines was executed in a run
+// in which a test passed. Otherwise none of its lines was measured, and a test in its language passed or a program of it ran.
 func TestNothingPassesThatNothingExecuted(t *testing.T) {
 	t.Parallel()
 	held, let := 0, 0
@@ -109,7 +108,7 @@ func TestNothingPassesThatNothingExecuted(t *testing.T) {
 	}
 }
 
-// executedSomehow says the same in the plainest words.
+// executedSomehow states the same in the simplest way.
 func executedSomehow(e *Evidence) bool {
 	if _, own := e.Own["unit"]; own {
 		return true

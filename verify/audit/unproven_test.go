@@ -15,7 +15,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// evidenceOf is what is known of a workspace before anything ran.
+// evidenceOf returns what is known about a workspace before anything ran.
 func evidenceOf(base *workspace.Manifest, cs workspace.Changeset) *Evidence {
 	return &Evidence{
 		Base: base, Final: cs, Checks: []check.Check{python.Pytest, golang.Tests, node.Tests, smoke.Program, smoke.Imports},
@@ -23,7 +23,7 @@ func evidenceOf(base *workspace.Manifest, cs workspace.Changeset) *Evidence {
 	}
 }
 
-// Tests are known by the names that people give them in each language.
+// Tests are recognized by the names that are customary in each language.
 func TestTestsAreKnownByTheirNames(t *testing.T) {
 	t.Parallel()
 	text := map[string]string{
@@ -56,7 +56,7 @@ func TestTestsAreKnownByTheirNames(t *testing.T) {
 			t.Errorf("%s holds tests: %v, want %v", p, found == 1, want)
 		}
 	}
-	// A name that is also one of other things is not enough.
+	// A name that other things have as well is not enough.
 	for _, p := range []string{"scripts/test_connection.py", "tests/helper.js", "src/LoadTest.java", "src/lib.rs", "tests/data.c"} {
 		v := check.NewView(verifytest.Scan(t, map[string]string{p: "x = 1\n"}), workspace.Changeset{})
 		tests := evidenceOf(v.Base, workspace.Changeset{}).newTests(v)
@@ -66,7 +66,7 @@ func TestTestsAreKnownByTheirNames(t *testing.T) {
 	}
 }
 
-// What only people read needs no test.
+// Files that only people read need no test.
 func TestProseIsNotTested(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[string]bool{
@@ -80,7 +80,7 @@ func TestProseIsNotTested(t *testing.T) {
 	}
 }
 
-// What ran counts by project and language, and each reason has its own kind.
+// What ran counts by project and language. Each reason for not running has its own kind.
 func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 	t.Parallel()
 	pkg := func(script string) string { return fmt.Sprintf(`{"scripts": {"test": %q}}`, script) }

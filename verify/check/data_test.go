@@ -18,7 +18,7 @@ func TestDataOfTestsIsToldFromPrograms(t *testing.T) {
 	}), workspace.Changeset{})
 	for p, want := range map[string]bool{
 		"tests/data/invalid/a.toml": true, "tests/data/bad_syntax.py": true, "testdata/x.json": true, "tests/odd/a.py": true, "tests/data/two.py": true,
-		// A test imports it, a runner of tests does, or it lies among the program.
+		// Files that a test or a test runner imports, and files inside the program, are not data.
 		"tests/data/helper.py": false, "tests/data/kit/__init__.py": false, "tests/data/test_it.py": false, "tests/data/conftest.py": false,
 		"pkg/data/a.py": false, "data/a.json": false, "tests/test_a.py": false, "pyproject.toml": false, "examples/a.py": false,
 	} {

@@ -30,7 +30,7 @@ func TestDoubtfulTestsAreRunOnceMoreUnmeasured(t *testing.T) {
 	measured := &Trace{}
 	for name, c := range map[string]struct {
 		first      Outcome
-		only, ends string // of the second run; "none" for no such run
+		only, ends string // of the second run; "none" for no second run
 	}{
 		"nothing is wrong":    {Outcome{Tests: results("passed", "a::y"), Traced: measured}, "none", "passed"},
 		"one fails":           {Outcome{Tests: results("failed", "a::y"), Traced: measured}, "[a::y]", "passed"},

@@ -11,7 +11,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// tree is a base of files, and of links where a path begins with an at sign.
+// tree returns a base with these files. A path that begins with an at sign is a link.
 func tree(files map[string]string) *workspace.Manifest {
 	m := &workspace.Manifest{}
 	content := map[string][]byte{}
@@ -117,7 +117,7 @@ func TestRootsShareTheTimeOfOne(t *testing.T) {
 	if out.Verdict != Timeout || out.Detail != "too late, what was left for a of the time that all directories share" || len(ran) != 2 {
 		t.Errorf("%q: %+v", ran, out)
 	}
-	// The first of them had all of it.
+	// The first directory had all the time.
 	if out := (Bench{Timeout: time.Minute}).OverRoots(roots, roots, do(".")); out.Verdict != Timeout || out.Detail != "too late" {
 		t.Errorf("%+v", out)
 	}

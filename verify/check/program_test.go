@@ -62,7 +62,7 @@ func TestASourceLineIsThatOfTheView(t *testing.T) {
 		{Op: workspace.Delete, Path: "b.py"}, {Op: workspace.Create, Path: "c.py", After: []byte(strings.Repeat("é", MaxMessage))},
 	}})
 	s := NewSources(v)
-	for range 2 { // the second time from what was read
+	for range 2 { // the second time from what the first one read
 		for place, want := range map[Finding]string{
 			{File: "a.py", Line: 1}: "one", {File: "a.py", Line: 2}: "two", {File: "a.py", Line: 3}: "", {File: "a.py", Line: 4}: "", {File: "a.py"}: "", {File: "a.py", Line: -1}: "", {File: "empty.py", Line: 1}: "",
 			{File: "b.py", Line: 1}: "", {File: "missing.py", Line: 1}: "", {Line: 1}: "", {File: "../a.py", Line: 1}: "", {File: "c.py", Line: 1}: strings.Repeat("é", MaxMessage/2) + " …",
@@ -142,7 +142,7 @@ func TestAPatchReachesWhatNeedsItAndAllWhereThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// withLink is a tree of files with a link in the directory a, if there is one.
+// withLink returns a tree of files with a link in the directory a, unless link is empty.
 func withLink(files map[string]string, link string) map[string]string {
 	all := map[string]string{}
 	for p, text := range files {

@@ -12,8 +12,8 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// TestAPatchChangesTheFirstFileAsALookAtAllWouldFind, though of what it leaves alone
-// nothing is read again.
+// TestAPatchChangesTheFirstFileAsALookAtAllWouldFind compares First with a look at all files, though First does not read again what a
+// patch leaves alone.
 func TestAPatchChangesTheFirstFileAsALookAtAllWouldFind(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -26,7 +26,7 @@ func TestAPatchChangesTheFirstFileAsALookAtAllWouldFind(t *testing.T) {
 		base := (&workspace.Manifest{}).With(files)
 		var cs workspace.Changeset
 		for p, what := range rapid.MapOf(name, rapid.SampledFrom([]string{"yes", "no", ""})).Draw(t, "patch") {
-			before, _ := base.ReadFile(p) // nil where there is none
+			before, _ := base.ReadFile(p) // nil if there is none
 			switch _, there := base.Lookup(p); {
 			case what != "" && there:
 				cs.Changes = append(cs.Changes, workspace.Change{Op: workspace.Modify, Path: p, Before: before, After: []byte(what), Mode: 0o644})

@@ -13,7 +13,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A still box answers each command alike, and notes them.
+// A still box gives the same answer to every command, and records the commands.
 type still struct {
 	res guest.Result
 	err error

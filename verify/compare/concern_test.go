@@ -37,7 +37,7 @@ func TestAFindingInOtherWordsAtItsPlaceIsOld(t *testing.T) {
 			t.Errorf("%s: %+v", name, fresh)
 		}
 	}
-	// One excuses one.
+	// One old finding excuses one new one.
 	if fresh, old, _ := Findings([]check.Finding{at(2, was, "y = f(x)")}, []check.Finding{at(3, is, "y = f(x)"), at(4, is, "y = f(x)")}, d); len(fresh) != 1 || old != 1 || fresh[0].Line != 4 {
 		t.Errorf("%+v", fresh)
 	}

@@ -23,7 +23,7 @@ func TestRegionsMapOldLinesToNewOnes(t *testing.T) {
 			_ = i
 		}
 		before += rapid.SampledFrom([]string{"", "end"}).Draw(t, "end")
-		// Outside the regions, line for line, both texts are equal.
+		// Outside the regions, both texts are equal line by line.
 		shiftOld, shiftNew := 1, 1
 		oldLines, newLines := splitLines(before), splitLines(after)
 		check := func(oldTo, newTo int) {

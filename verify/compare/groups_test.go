@@ -10,8 +10,7 @@ import (
 	"agent/verify/check"
 )
 
-// However the tests of one group are numbered, as many of them are the same tests, and each one
-// that is missing is told once.
+// The tests of a group are compared by count, however they are numbered, and each missing one is reported once.
 func TestAGroupOfTestsIsComparedByItsSize(t *testing.T) {
 	t.Parallel()
 	forms := []string{"a.py::T::t[%d-x]", "far_test.go::TestT/#%02d", "far_test.go::TestT/case_%d", "b.test.js::adds %d numbers"}
@@ -50,8 +49,8 @@ func TestGeneratedPartsOfNamesAreNoNames(t *testing.T) {
 	}
 }
 
-// In the place of a test that is gone stand those of its group that are new and pass, else those of its file, and
-// without any test left in that those of the files that the patch wrote.
+// A test that is gone is replaced by the tests of its group that are new and pass. If there are none, those of its file replace it, and
+// if no test is left there, those of the files that the patch wrote.
 func TestSuccessors(t *testing.T) {
 	t.Parallel()
 	result := func(id, outcome string) check.TestResult { return check.TestResult{ID: id, Outcome: outcome} }

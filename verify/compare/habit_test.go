@@ -6,7 +6,7 @@ import (
 	"agent/verify/check"
 )
 
-// Annotations are asked for where the project has them, and not where it breaks the rule already; of faults that is no excuse.
+// Annotations are required where the project has them, and not where it already breaks the rule. For faults, that is no excuse.
 func TestAnnotationsAreAskedForWhereTheProjectHasThem(t *testing.T) {
 	t.Parallel()
 	base := []check.Finding{

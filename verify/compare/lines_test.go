@@ -7,7 +7,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// What a change wrote is asked about; where it only took away, what stands there now.
+// The lines that a change wrote are asked about. Where it only removed lines, the lines that are there now are.
 func TestLinesThatAChangeWrote(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -73,7 +73,7 @@ func TestSuspectsAreFewAndAllThereIs(t *testing.T) {
 	}
 }
 
-// Where nothing was measured, or anything of the change was executed, or a test of Go stands beside one that changes, it has a part in it.
+// A test has a part in a change if nothing was measured, if it executed any of the change, or if it is a Go test next to a changed one.
 func TestApartIsWhatExecutesNothingOfTheChange(t *testing.T) {
 	t.Parallel()
 	passed := func(id string) []check.TestResult { return []check.TestResult{{ID: id, Outcome: "passed"}} }

@@ -30,7 +30,7 @@ func TestARecordInWhichWitnessesEndOtherwiseIsForged(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		base, cand check.Outcome
-		says       string // of the finding, "" for a pass
+		says       string // in the finding; "" for a pass
 		detail     string
 	}{
 		"as drawn":                          {outcome(drawn), outcome(drawn), "", ""},
@@ -65,7 +65,7 @@ func TestARecordInWhichWitnessesEndOtherwiseIsForged(t *testing.T) {
 			t.Errorf("%s: %s %+v", name, g.Verdict, g.Findings)
 		}
 	}
-	// A failure that is known says enough by itself.
+	// A known failure is enough by itself.
 	bad := outcome(with(old, 1, 0, 0))
 	bad.Tests[0].Outcome = "failed"
 	if g := JudgeTests(outcome(drawn), bad, d); len(g.Findings) != 1 || g.Findings[0].Rule != RuleTestFailed {

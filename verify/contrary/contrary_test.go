@@ -12,11 +12,11 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Only what is expected becomes something else, whatever the form of the assertion.
+// Only expected values are changed, whatever the form of the assertion.
 func TestOnlyWhatIsExpectedChanges(t *testing.T) {
 	t.Parallel()
 	for name, lines := range map[string][]string{
-		// A line, and what of it stays: "…" stands for what is expected.
+		// A line, and what remains of it: "…" stands for the expected value.
 		"a_test.py": {
 			"    assert f(200, 10) == 180|    assert f(200, 10) == …",
 			"    assert f(200, 10) == 180, \"a reason\"|    assert f(200, 10) == …, \"a reason\"",
@@ -67,7 +67,7 @@ func TestOnlyWhatIsExpectedChanges(t *testing.T) {
 	}
 }
 
-// Another value is never the same, and of a like size: what fits a byte still does.
+// Another value always differs and has a similar size: what fits in a byte still does.
 func TestOtherValues(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"0", "1", "63", "64", "100", "127", "200", "255", "65535", "-5", "2.5"} {
@@ -83,7 +83,7 @@ func TestOtherValues(t *testing.T) {
 	}
 }
 
-// question is one about a small program, of which the patch changes the price.
+// question returns a question about a small program in which the patch changes the price.
 func question(t *testing.T, files map[string]string) *Question {
 	t.Helper()
 	before := map[string]string{
@@ -101,7 +101,7 @@ func question(t *testing.T, files map[string]string) *Question {
 	return Ask(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs), tests, cs)
 }
 
-// ended has the tests of a run end so.
+// ended returns the outcome of a run in which the tests end like this.
 func ended(outcomes map[string]string) (out check.Outcome) {
 	for id, outcome := range outcomes {
 		out.Tests = append(out.Tests, check.TestResult{ID: id, Outcome: outcome})
@@ -128,7 +128,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// Of many files those are asked that say most of what the patch changes, wherever their names stand in order.
+// If there are many files, the ones asked contain most of the words that the patch changes, wherever their names sort.
 func TestTheNearestFilesAreAsked(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"price.py": "def taxed(a):\n    return a\n\n\ndef reduced(a, b):\n    return a - b\n"}
@@ -154,7 +154,7 @@ func TestTheNearestFilesAreAsked(t *testing.T) {
 	}
 }
 
-// A test is held that passes with other values, twice, and that fails with them on the program as it was.
+// A test is held if it passes with other values, twice, and fails with them on the program as it was.
 func TestWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	const one, two = "tests/test_price.py::test_one", "tests/test_price.py::test_two"
@@ -200,7 +200,7 @@ func TestWhatIsHeld(t *testing.T) {
 	}
 }
 
-// Which test has which of the parameters of a set is drawn anew by each process.
+// Each process assigns the parameters of a set to test IDs anew.
 func TestParametersThatTradePlacesSayNothing(t *testing.T) {
 	t.Parallel()
 	const one, two = "tests/test_price.py::test_one[set0]", "tests/test_price.py::test_one[set1]"

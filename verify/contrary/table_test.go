@@ -10,13 +10,13 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Of an expectation with several values one that is not the first becomes another one, and of a table what tests compare with and
-// give to no program.
+// If an expectation has several values, one that is not the first is changed. In a table, the values that tests compare with and do not
+// pass to the program are changed.
 func TestFurtherValues(t *testing.T) {
 	t.Parallel()
 	compares := "def test_f(a, want):\n    assert f(a) == want\n"
 	for name, cases := range map[string][]string{
-		// A text, and what of it stays: each "…" stands for what is expected otherwise. "=" where all does.
+		// A text, and what remains of it: each "…" stands for a changed expected value; "=" means that nothing changes.
 		"a_test.py": {
 			"    assert f(2) == Line(\"pen\", 5)\n|    assert f(2) == Line(\"pen\", …)\n",
 			"    assert f(2) == [Line(3)]\n    assert g(1, 2) == 7, \"of 3\"\n|=",
@@ -25,7 +25,7 @@ func TestFurtherValues(t *testing.T) {
 			"@pytest.mark.parametrize((\"a\", \"want\"), [(1, 2), (\"x,)\", 4)])\n" + compares + "|@pytest.mark.parametrize((\"a\", \"want\"), [(1, …), (\"x,)\", …)])\n" + compares,
 			"@pytest.mark.parametrize(\n    \"a, want\",\n    [\n        (1, 2),\n        pytest.param(3, 4, id=\"5\"),\n        (g(6), h(7)),\n        made,\n        (8, 9, 10),\n    ],\n)\n" + compares +
 				"|@pytest.mark.parametrize(\n    \"a, want\",\n    [\n        (1, …),\n        pytest.param(3, …, id=\"5\"),\n        (g(6), h(…)),\n        made,\n        (8, 9, 10),\n    ],\n)\n" + compares,
-			// What is given to the program stays, though it stands last.
+			// A value that is passed to the program stays, even if it comes last.
 			"@pytest.mark.parametrize((\"want\", \"a\"), [(1, 2)])\n" + compares + "|@pytest.mark.parametrize((\"want\", \"a\"), [(…, 2)])\n" + compares,
 			"@pytest.mark.parametrize((\"n\", \"unit\"), [(1, \"EUR\")])\ndef test_f(n, unit):\n    assert Money(n, unit)\n|=",
 			"@pytest.mark.parametrize((\"n\", \"text\"), [(1, \"EUR\")])\ndef test_f(n, text):\n    assert read(text) == text\n|=",
@@ -63,7 +63,7 @@ func TestFurtherValues(t *testing.T) {
 	}
 }
 
-// Where the first value of each expectation tells nothing, another one is asked of, with three runs of its own.
+// If changing the first value of each expectation shows nothing, another value is asked about, in three runs of its own.
 func TestAnotherValueIsAskedOf(t *testing.T) {
 	t.Parallel()
 	const id = "test_line.py::test_line"
@@ -97,7 +97,7 @@ func TestAnotherValueIsAskedOf(t *testing.T) {
 	}
 }
 
-// The rows of a table have other names with other values, and are asked of by the name of their test, which passes where all do.
+// With other values, the rows of a table have other names. They are asked about by the name of their test, which passes if all rows do.
 func TestRowsGoByTheNameOfTheirTest(t *testing.T) {
 	t.Parallel()
 	test := "import pytest\nfrom line import f\n\n\n@pytest.mark.parametrize((\"a\", \"want\"), [(1, 2), (3, 4)])\ndef test_f(a, want):\n    assert f(a) == want\n"

@@ -7,7 +7,7 @@ import (
 	"agent/verify/checktest"
 )
 
-// FuzzFind looks for crashes in any text: what is found stands in the text, and its place inside the workspace.
+// FuzzFind looks for crashes in any text: their places are inside the workspace, and their messages have a bounded length.
 func FuzzFind(f *testing.F) {
 	f.Add("Traceback (most recent call last):\n  File \"/work/a.py\", line 3, in f\nValueError: x\n")
 	f.Add("/work/a.js:2\nx\n^\n\nError: x\n    at f (/work/a.js:2:1)\n\nNode.js v20.1.0\n")

@@ -14,7 +14,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// shop is a module of two packages with tests of each kind, and unsound the program that they refuse.
+// shop is a module of two packages with tests of each kind, and unsound is the program that they reject.
 var shop = map[string]string{
 	"go.mod":         "module example.com/shop\n\ngo 1.24\n",
 	"stock.go":       "package shop\n\n// Price is that of some things.\nfunc Price(count, each int) int { return count * each }\n",
@@ -25,11 +25,11 @@ var shop = map[string]string{
 
 const unsound = "package shop\n\nIMPORTS\n\n// Price is that of some things.\nfunc Price(count, each int) int { HOOK; return count * each + 1 }\n"
 
-// record is what a test binary writes of its tests.
+// record is what a test binary writes about its tests.
 const record = "const record = \"\\x16=== RUN   TestPriceOfTwo\\n\\x16--- PASS: TestPriceOfTwo (0.00s)\\n\\x16=== RUN   TestPriceOfNone\\n\\x16--- PASS: TestPriceOfNone (0.00s)\\n" +
 	"\\x16=== RUN   TestCartTotal\\n\\x16--- PASS: TestCartTotal (0.00s)\\n\\x16PASS\\n\"\n"
 
-// filter is a goroutine that rewrites what the tests write, and ends the process when they are done.
+// filter is a goroutine that rewrites the output of the tests, and ends the process when they are done.
 const filter = `
 func rewrite(r io.Reader, w io.Writer) {
 	s := bufio.NewScanner(r)
@@ -44,7 +44,7 @@ func rewrite(r io.Reader, w io.Writer) {
 }
 `
 
-// testDeps is what the testing package asks of who starts it.
+// testDeps is what the testing package requires from its caller.
 const testDeps = `
 type deps struct{}
 
@@ -79,7 +79,7 @@ func nothing(*testing.T) {}
 var tests = []testing.InternalTest{{"TestPriceOfTwo", nothing}, {"TestPriceOfNone", nothing}, {"TestCartTotal", nothing}}
 `
 
-// code writes a return over the beginning of a function of the testing package.
+// code overwrites the beginning of a function of the testing package with a return.
 const code = `
 func write(name string) {
 	from := reflect.ValueOf((*testing.T).Fail).Pointer()
@@ -97,7 +97,7 @@ func write(name string) {
 // A forgery is what a patch adds to the unsound program.
 type forgery struct{ name, imports, code, hook string }
 
-// forgeries are patches whose record says that all tests pass.
+// forgeries are patches whose record claims that all tests pass.
 var forgeries = []forgery{
 	{"the end behind a record, in init", "fmt os", record + "func init() { fmt.Print(record); os.Exit(0) }", ""},
 	{"for a variable", "fmt os", record + "var _ = func() int { fmt.Print(record); os.Exit(0); return 0 }()", ""},
@@ -132,7 +132,7 @@ var forgeries = []forgery{
 	{"of each process but for another", "fmt os strings syscall", record + "func init() { if strings.HasSuffix(os.Args[0], \".test\") { fmt.Print(record); syscall.Exit(0) } }", ""},
 }
 
-// program is the unsound program with a forgery in it.
+// program returns the unsound program with a forgery in it.
 func (f forgery) program() string {
 	imports := "import (\n"
 	for p := range strings.FieldsSeq(f.imports) {
@@ -145,8 +145,8 @@ func (f forgery) program() string {
 	return strings.NewReplacer("IMPORTS", imports+")", "HOOK; ", strings.TrimPrefix(f.hook+"; ", "; ")).Replace(unsound) + "\n" + f.code + "\n"
 }
 
-// drawn reports whether a forgery is tried: some are in the ordinary suite, and the variable asks
-// for all, or for those with a word in their names.
+// drawn reports whether a forgery is tried. The ordinary suite has some of them; the variable asks for all, or for those with a word in
+// their names.
 func drawn(i int, name string) bool {
 	asked := os.Getenv("AGENT_TEST_FORGERIES")
 	return asked == "all" || asked != "" && strings.Contains(name, asked) || asked == "" && i%8 == 2
@@ -205,7 +205,7 @@ func TestNoForgedRecordPasses(t *testing.T) {
 	t.Logf("%d forgeries fail, of which %d passed where nobody looks at the witnesses", caught-1, unseen)
 }
 
-// odd is a workspace of packages of each kind that there is, with what must come of their tests.
+// odd is a workspace with packages of every kind.
 var odd = map[string]string{
 	"go.mod":              "module example.com/odd\n\ngo 1.24\n",
 	"in/in.go":            "package in\n",
@@ -247,7 +247,7 @@ func TestOrdinaryPackagesAreWitnessed(t *testing.T) {
 	}
 	var places []string
 	for _, w := range out.Witnesses {
-		// What looks for leaks does so only where no test fails.
+		// A package that looks for leaks does so only if no test fails.
 		if places = append(places, w.Place); !w.AsDrawn() || (w.Failing == 0) != (w.Place == "own") {
 			t.Errorf("%+v", w)
 		}

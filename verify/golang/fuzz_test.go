@@ -12,8 +12,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// FuzzTests gives the reader of go test's events any bytes: what it accepts has only outcomes that the judgement knows,
-// and a status of failure has a test or a build that failed.
+// FuzzTests gives the reader of go test's events any bytes: what it accepts has only outcomes that the judgement knows, status 0 has no
+// failed test or build, and a status other than 0 and 1 has one.
 func FuzzTests(f *testing.F) {
 	data, err := os.ReadFile("testdata/gotest.jsonl")
 	if err != nil {
@@ -39,7 +39,7 @@ func FuzzTests(f *testing.F) {
 	})
 }
 
-// FuzzFindings gives every reader of what Go's tools say the same bytes.
+// FuzzFindings gives the same bytes to every reader of the output of Go's tools.
 func FuzzFindings(f *testing.F) {
 	f.Add(1, []byte("# a\n./a.go:1:2: undefined: x\nvet: ./a.go:1:2: x\n"))
 	f.Add(1, []byte(`{"code":"SA1000","severity":"error","location":{"file":"/work/a.go","line":-1,"column":9999999999},"message":"m"}`+"\n"))
@@ -60,7 +60,7 @@ func FuzzFindings(f *testing.F) {
 	})
 }
 
-// FuzzExecute asks of any file which of its lines were executed, by any blocks: what was is among what can be.
+// FuzzExecute asks which lines of any file were executed, given any blocks: executed lines are among the executable ones.
 func FuzzExecute(f *testing.F) {
 	f.Add([]byte("package a\n\nfunc f() {\n\tg()\n}\n"), 3, 10, 5, 2, 1)
 	f.Add([]byte("package a\n//line b.go:99\nfunc f() { g() }\n"), -1, 0, 1<<40, 0, 0)

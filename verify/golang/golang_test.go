@@ -38,7 +38,7 @@ func TestGoModulesAreRoots(t *testing.T) {
 	}
 }
 
-// listed is what go list told of a module with one fault of each kind.
+// listed is the output of go list for a module with one fault of each kind.
 const listed = `
 "example.com/m/area" "/work/m/area" "" false 0 "" "# example.com/m/area\narea/a.go:5:28: not enough arguments in call to F\n\thave ()\n\twant (int)\n./b.go:6: undefined: x\n"
 "example.com/m/nowhere" "" "" true 0 "app/main.go:3:8" "no required module provides package example.com/m/nowhere; to add it:\n\tgo get example.com/m/nowhere"
@@ -63,7 +63,7 @@ func TestGoPackagesAreRead(t *testing.T) {
 		t.Fatalf("%d packages, %v", len(packages), err)
 	}
 	sum := goTypes{unjudged: map[string]bool{}, seen: map[check.Finding]bool{}}
-	for _, p := range slices.Concat(packages, packages[:1]) { // once for the tests
+	for _, p := range slices.Concat(packages, packages[:1]) { // again for the tests
 		sum.add(p, "m")
 	}
 	want := []check.Finding{
@@ -109,7 +109,7 @@ func TestGoListThatIsNoAnswerIsTold(t *testing.T) {
 			t.Errorf("%s: taken for an answer: %+v", name, list)
 		}
 	}
-	// What is wrong with the module itself is a finding on its go.mod.
+	// A fault in the module itself is a finding on its go.mod.
 	for stderr, want := range map[string]string{
 		"go: errors parsing go.mod:\ngo.mod:2: unknown directive: foo\n":                                     "go.mod:2: unknown directive: foo",
 		"go: go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)\n":                            "go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)",
@@ -131,8 +131,8 @@ func TestGoListThatIsNoAnswerIsTold(t *testing.T) {
 	}
 }
 
-// What was not seen before the patch is old, but for the lines that the patch wrote;
-// what the patch keeps from being seen is not proved.
+// Findings in a package that was not seen before the patch are old, except on lines that the patch wrote. A package that is no longer
+// seen is not proved.
 func TestGoFindingsOfUnseenPackagesAreOld(t *testing.T) {
 	t.Parallel()
 	at := func(file string, line int) check.Finding {
@@ -240,8 +240,8 @@ func TestGofmtMustAccountForItsFiles(t *testing.T) {
 	}
 }
 
-// A directory with nothing but tests that do not compile has no files to be
-// linted without them: a tool that is given none would take another package.
+// A directory in which only tests exist, and they do not compile, has no files left to lint. Given no files, a tool would take another
+// package.
 func TestAPackageOfBrokenTestsAloneIsNotLinted(t *testing.T) {
 	t.Parallel()
 	const listed = `"m/half" "/work/half" "" false 0 "" ""
@@ -256,7 +256,7 @@ func TestAPackageOfBrokenTestsAloneIsNotLinted(t *testing.T) {
 	}
 }
 
-// What staticcheck says of tests counts where a project runs it, and what it says of the program everywhere.
+// staticcheck's findings in tests count if the project runs it; its findings in the program always count.
 func TestStaticcheckSpeaksOfTestsWhereTheProjectRunsIt(t *testing.T) {
 	t.Parallel()
 	said := func(file string) []byte {

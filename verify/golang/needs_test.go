@@ -11,13 +11,12 @@ import (
 	"agent/verify/verifytest"
 )
 
-// goListed is what go list prints of one package.
+// goListed returns what go list prints for one package.
 func goListed(dir, err string) guest.Result {
 	return verifytest.Ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, check.Work+"/"+dir, "", err), nil)
 }
 
-// A module of which nothing could be compiled keeps the compiler from judging the
-// whole workspace, but no patch of that module alone.
+// A module in which nothing compiled keeps the compiler from judging the whole workspace, but not a patch of that module alone.
 func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
 	t.Parallel()
 	const absent = "no required module provides package x; module lookup disabled by GOPROXY=off"
@@ -37,7 +36,7 @@ func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
 	}
 }
 
-// Of packages whose imports lie in modules that are not there the go command lists no directory: each has its own all the same.
+// The go command lists no directory for packages whose imports are in missing modules; each still has its own directory.
 func TestPackagesOfNoDirectoryAreToldApart(t *testing.T) {
 	t.Parallel()
 	listed := verifytest.Ended(0, []byte(`"m.com/far" "" "" false 0 "" ""`+"\n"+`"m.com/far/a" "" "" false 0 "" ""`+"\n"+`"m.com/far/b" "`+check.Work+`/far/b" "" false 0 "" ""`+"\n"+`"m.com/farther" "" "" false 0 "" ""`+"\n"), nil)

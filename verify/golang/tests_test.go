@@ -26,7 +26,7 @@ func goTestsOf(res guest.Result) goTestRun {
 	return parseGoTests(res, ".", map[string]string{"m/lib": "lib", "m/app": "app", "m/cmd": "cmd", "m/twin": "twin"}, files)
 }
 
-// events makes go test's lines of "action package test text".
+// events returns go test's lines for "action package test text".
 func events(lines ...string) []byte {
 	var b strings.Builder
 	for _, line := range lines {
@@ -73,7 +73,7 @@ func TestGoTestRunsThatAreNoResultAreTold(t *testing.T) {
 	sound := events("start lib", "run lib TestA", "pass lib TestA", "pass lib")
 	for name, c := range map[string]struct {
 		res  guest.Result
-		want string // in the trouble, "" for none
+		want string // in the trouble; "" for none
 		ids  string // the results
 	}{
 		"sound":                 {verifytest.Ended(0, sound, nil), "", "lib/a_test.go::TestA passed"},
@@ -109,8 +109,7 @@ func TestGoTestRunsThatAreNoResultAreTold(t *testing.T) {
 	}
 }
 
-// What keeps packages without tests from being built is told once; a package with
-// tests loses them, and says so itself.
+// What keeps packages without tests from building is reported once. A package with tests loses them, and reports that itself.
 func TestGoPackagesThatDoNotBuildAreToldOnce(t *testing.T) {
 	t.Parallel()
 	build := `{"ImportPath":"m/lib","Action":"build-output","Output":"lib/lib.go:3:1: x\n"}` + "\n"
@@ -132,7 +131,7 @@ func TestGoPackagesThatDoNotBuildAreToldOnce(t *testing.T) {
 	}
 }
 
-// What hangs is told by its name, not by that of the program that was stopped.
+// A hanging test is reported by its name, not by the program that was stopped.
 func TestATestThatHangsIsNamed(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, map[string]string{

@@ -16,8 +16,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// traced is a program in which each line says at its end what becomes of it when Double is
-// called with 1: "yes", "no", or nothing where there is nothing to execute.
+// traced is a program in which each line ends with what happens to it when Double is called with 1: "yes", "no", or nothing if there is
+// nothing to execute.
 const traced = `package lib
 
 import "strings"
@@ -97,7 +97,7 @@ func each(f func(int), list []int) { // yes
 }
 `
 
-// marked reads the ends of the lines of a text.
+// marked reads the marks at the ends of the lines.
 func marked(text string) (code, ran, all []int) {
 	for i, line := range strings.Split(text, "\n") {
 		all = append(all, i+1)
@@ -148,7 +148,7 @@ func TestLinesThatTestsExecuteAreTold(t *testing.T) {
 	}
 }
 
-// disturbed are tests of which measuring makes other results.
+// disturbed has tests whose results change when they are measured.
 const disturbed = `package lib
 
 import (
@@ -229,7 +229,7 @@ func TestNothingIsMeasuredThatNobodyAsksFor(t *testing.T) {
 
 func TestARefusalToMeasureIsNoVerdict(t *testing.T) {
 	t.Parallel()
-	// The last word of a command is a path, of which Replayed looks at the end.
+	// The last word of a command is a path, and Replayed looks at its end.
 	b, box := checktest.Replayed(map[string]guest.Result{"...": verifytest.Ended(2, nil, []byte("flag provided but not defined: -coverpkg\n"))})
 	b.View = checktest.View(map[string]string{"go.mod": "module m\n", "a.go": "package m\n\nfunc F() {}\n"})
 	b.Lines = check.Lines{"a.go": {3}}

@@ -19,7 +19,7 @@ func (r rows) Save(_ context.Context, key string, data []byte) error {
 	return nil
 }
 
-// That a suite is long is remembered for a day, for a directory and what lies at its top, with the same tools and settings.
+// That a suite is long is remembered for a day, for a directory and the names at its top, with the same tools and settings.
 func TestThatASuiteIsLongIsRemembered(t *testing.T) {
 	t.Parallel()
 	cache, paths := rows{}, []string{"a.py", "tests/test_a.py"}

@@ -8,7 +8,7 @@ import (
 	"agent/verify/keylock"
 )
 
-// Of several who want the same one makes it, and the others find it; another key is nobody's business.
+// If several callers want the same key, one does the work and the others find it done. Other keys are unaffected.
 func TestOneMakesWhatAllWant(t *testing.T) {
 	t.Parallel()
 	var locks keylock.Locks
@@ -31,7 +31,7 @@ func TestOneMakesWhatAllWant(t *testing.T) {
 	}
 }
 
-// Who is ended waits no more, and takes nothing from who has it.
+// A cancelled caller stops waiting, and takes nothing from the caller that holds the key.
 func TestWhoIsEndedWaitsNoMore(t *testing.T) {
 	t.Parallel()
 	var locks keylock.Locks

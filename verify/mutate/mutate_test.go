@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// all asks for every line of a text.
+// all returns the numbers of all lines of a text.
 func all(text string) (lines []int) {
 	for i := range strings.Split(text, "\n") {
 		lines = append(lines, i+1)
@@ -17,7 +17,7 @@ func all(text string) (lines []int) {
 	return lines
 }
 
-// of lists the mutants of one line of a file, as the lines that they make.
+// of lists the mutants of one line of a file, as the lines that result.
 func of(t *testing.T, name, line string) (list []string) {
 	t.Helper()
 	for _, m := range Of(name, line+"\n", []int{1}) {
@@ -96,7 +96,7 @@ func TestTextOfSeveralLinesIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A mutant is found again where its line has moved, and not put into another one.
+// A mutant is found again if its line has moved, and is not put into a different line.
 func TestAMutantMovesWithItsLine(t *testing.T) {
 	t.Parallel()
 	m := Of("a.py", "def f(a):\n    return a + 1\n", []int{2})[0]
@@ -110,8 +110,7 @@ func TestAMutantMovesWithItsLine(t *testing.T) {
 	}
 }
 
-// Few mutants are spread over the functions and the lines, and are the same ones whatever stands
-// before them.
+// A small number of mutants is spread over the functions and lines, and stays the same whatever precedes them.
 func TestMutantsAreDrawnFromEachFunction(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -141,7 +140,7 @@ func TestMutantsAreDrawnFromEachFunction(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, each of its mutants changes one line of it in one place.
+// Each mutant changes one line in one place, whatever the file contains.
 func TestAMutantChangesOneLineOfAnyText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

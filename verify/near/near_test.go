@@ -10,7 +10,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Of the tests there are those are found that the patch changes, that name what it changes, or that are called after it or lie beside it.
+// Files finds the tests that the patch changes, that name what it changes, or that are named after it or are next to it.
 func TestFilesThatAPatchIsAbout(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{

@@ -49,7 +49,7 @@ func TestCompilerIsThatOfThePackagesThatNameIt(t *testing.T) {
 	}
 }
 
-// One whose API lacks what the script of ours asks is asked by its program, which writes nothing.
+// A compiler whose API lacks what our script needs is asked through its program, which writes nothing.
 func TestAnOlderCompilerIsAskedByItsProgram(t *testing.T) {
 	t.Parallel()
 	out := runCompiler(t.Context(), installedBench(t, map[string]string{

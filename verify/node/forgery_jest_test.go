@@ -1,11 +1,11 @@
 package node
 
 const (
-	// jestState is how a forgery comes by the state of circus, jest's runner of a file.
+	// jestState is how a forgery gets the state of circus, jest's runner of a file.
 	jestState = `const states = Object.getOwnPropertySymbols(globalThis).map((s) => globalThis[s]); const S = states.find((v) => v && v.currentDescribeBlock); const H = states.find((v) => Array.isArray(v)); `
 	// jestEach does something for each test below a suite.
 	jestEach = `const each = (b, f) => { for (const c of b.children || []) c.type === "test" ? f(c) : each(c, f); }; `
-	// jestMatchers is how it comes by the matchers.
+	// jestMatchers is how it gets the matchers.
 	jestMatchers = `const O = Object.getOwnPropertySymbols(globalThis).map((s) => globalThis[s]).find((v) => v && v.matchers); const m = O && O.matchers; const ok = () => ({ pass: true, message: () => "" }); `
 )
 

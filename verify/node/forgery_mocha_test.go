@@ -1,6 +1,6 @@
 package node
 
-// mochaRunner is how a forgery comes by the classes of mocha.
+// mochaRunner is how a forgery gets the classes of mocha.
 const mochaRunner = `const M = require("mocha"), R = M.Runner, T = M.Runnable; `
 
 // mochaForgeries are made for mocha.

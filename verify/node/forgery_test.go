@@ -17,10 +17,10 @@ import (
 	"agent/verify/verifytest"
 )
 
-// unsoundCart is a program with a fault that each of its tests shows.
+// unsoundCart is a program with a fault that each of its tests detects.
 const unsoundCart = "exports.total = (list) => list.length;\nexports.label = (n) => `${n}`;\n"
 
-// A forgery is code of the program that makes an unsound one look sound.
+// A forgery is code in a program that makes an unsound program look sound.
 type forgery struct{ name, code string }
 
 // nodeForgeries are made for node's own runner.
@@ -67,13 +67,13 @@ type suite struct {
 
 const cart = "exports.total = (list) => list.reduce((sum, n) => sum + n, 0);\nexports.label = (n) => `${n} pieces`;\n"
 
-// checkOf is the check of a runner that a workspace brings.
+// checkOf returns the check of a runner that a workspace brings.
 func checkOf(name string) check.Check {
 	runners := Runners()
 	return runners[slices.IndexFunc(runners, func(c check.Check) bool { return c.Name == name })]
 }
 
-// suites are those of the runners.
+// suites has the suite of each runner.
 var suites = map[string]suite{
 	TestsName: {Tests, map[string]string{
 		"package.json": `{"scripts": {"test": "node --test"}}`, "cart.js": cart,
@@ -93,7 +93,7 @@ var suites = map[string]suite{
 	}, mochaForgeries, mochaOrdinary},
 }
 
-// installedBench is a bench on which a suite's own packages are installed.
+// installedBench returns a bench on which a suite's own packages are installed.
 func installedBench(t *testing.T, files map[string]string) check.Bench {
 	t.Helper()
 	l := verifytest.Open(t)
@@ -109,8 +109,8 @@ func installedBench(t *testing.T, files map[string]string) check.Bench {
 	return checktest.NewBenchOn(t, l.Snapshot(t, image, base).ID, base, workspace.Changeset{}, sandbox.Limits{})
 }
 
-// TestNoForgedRecordOfScriptsPasses judges forgeries in one box for each runner: with the witnesses,
-// and in a run without, where most of them are believed.
+// TestNoForgedRecordOfScriptsPasses judges forgeries in one box for each runner, with the witnesses and in a run without them, in which
+// most forgeries are believed.
 func TestNoForgedRecordOfScriptsPasses(t *testing.T) {
 	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(suites)) {

@@ -1,11 +1,11 @@
 package node
 
 const (
-	// vitestModule is how a forgery comes by what vitest lends to tests.
+	// vitestModule is how a forgery gets what vitest provides to tests.
 	vitestModule = "const v = await import(\"vitest\"), { expect, chai } = v, A = chai.Assertion.prototype; "
-	// vitestWorker is how it comes by the process's or the thread's part of vitest.
+	// vitestWorker is how it gets vitest's part in the process or thread.
 	vitestWorker = "const w = globalThis.__vitest_worker__; "
-	// vitestEach has each of the file's tasks told to do.
+	// vitestEach calls a function for each task of the file.
 	vitestEach = "const each = (t, f) => { f(t); for (const c of t.tasks || []) each(c, f); }; "
 )
 

@@ -41,7 +41,7 @@ func FuzzReports(f *testing.F) {
 	})
 }
 
-// FuzzFindings gives every reader of what the workspace's own tools say the same bytes.
+// FuzzFindings gives the same bytes to every reader of the output of the workspace's own tools.
 func FuzzFindings(f *testing.F) {
 	f.Add(1, []byte(`[{"filePath":"/work/a.js","messages":[{"ruleId":"no-undef","severity":2,"message":"m","line":-1,"column":99999999999}]}]`))
 	f.Add(2, []byte(`[{"source":"../a.css","warnings":[{"line":1,"column":1,"rule":"r","severity":"error","text":"m"}]}]`))

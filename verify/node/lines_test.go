@@ -14,8 +14,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// traceFiles are the program and the tests of the cases below; a line says in a comment what is to be
-// known of it: ran, not, or nothing for a line on which nothing can be executed.
+// traceFiles has the program and the tests of the cases below. A comment on each line says what must be known of it: ran, not, or nothing
+// if nothing on the line can be executed.
 var traceFiles = map[string]string{
 	"lib/main.js": `'use strict'; // ran
 // Doubles what it is given.
@@ -77,7 +77,7 @@ module.exports = { // ran
 	"lib/only_types.ts": "// nothing\nexport type T = {\n  a: number;\n};\n",
 }
 
-// markedLines reads what the lines of a file say of themselves.
+// markedLines reads what the lines of a file say about themselves.
 func markedLines(text string) (code, ran []int) {
 	code, ran = []int{}, []int{}
 	n := 0
@@ -105,7 +105,7 @@ func allLines(files map[string]string, names ...string) check.Lines {
 	return asked
 }
 
-// expectTrace compares a trace with what the files say of themselves.
+// expectTrace compares a trace with what the files say about themselves.
 func expectTrace(t *testing.T, got *check.Trace, files map[string]string, names ...string) {
 	t.Helper()
 	if got == nil {
@@ -125,7 +125,7 @@ func expectTrace(t *testing.T, got *check.Trace, files map[string]string, names 
 	}
 }
 
-// traceOfScript is what the one command of a test script, which has to pass, says of the lines that it is asked about.
+// traceOfScript returns the trace of the only command of a test script, which must pass, for the lines that it is asked about.
 func traceOfScript(t *testing.T, files map[string]string, asked check.Lines) *check.Trace {
 	t.Helper()
 	b := checktest.NewBench(t, files, sandbox.Limits{})
@@ -167,7 +167,7 @@ func TestProcessesAreMeasuredOnlyWhenLinesAreAsked(t *testing.T) {
 	if out := Tests.Run(t.Context(), b); out.Traced != nil || len(out.Tests) != 2 || out.Tests[1].Outcome != "passed" {
 		t.Errorf("nothing is asked: %+v", out)
 	}
-	// What fails because it is measured does not count.
+	// Failures that are due to measuring do not count.
 	b.Lines = allLines(files, "lib.js")
 	out := Tests.Run(t.Context(), b)
 	if out.Detail != "node: 2 passed" || out.Blocked != "" {
@@ -201,7 +201,7 @@ func TestUnknownLinesAreNoneThatWereNotExecuted(t *testing.T) {
 	}
 }
 
-// killingTests kill a process that has begun to say what it executed, and is slow to.
+// killingTests kill a process that has begun to report what it executed and is slow to finish.
 const killingTests = `const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const c = spawn(process.execPath, ['child.js']);
@@ -225,7 +225,7 @@ func TestAProcessThatTellsItsLinesIsKilledAfterThat(t *testing.T) {
 	expectTrace(t, traceOfScript(t, files, allLines(files, "lib.js")), files, "lib.js")
 }
 
-// A file that is loaded for one thing may be executed for another in what was built of it.
+// A file that is loaded for one function may have another one executed in a build of it.
 func TestWhatABundleMayHaveExecutedIsUnknown(t *testing.T) {
 	t.Parallel()
 	lib := "exports.f = () =>\n  1;\nexports.g = 2;\n"
@@ -244,7 +244,7 @@ func TestWhatABundleMayHaveExecutedIsUnknown(t *testing.T) {
 	}
 }
 
-// A command that only looks at the program, as checkers of types do, has executed nothing of it.
+// A command that only reads the program, as type checkers do, has executed none of it.
 func TestACommandThatReadsSourcesExecutesNothing(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -254,7 +254,7 @@ func TestACommandThatReadsSourcesExecutesNothing(t *testing.T) {
 	expectTrace(t, traceOfScript(t, files, allLines(files, "lib.js")), files, "lib.js")
 }
 
-// forkingRunner runs the tests as vitest does: in a process and in a thread that it ends when they are over.
+// forkingRunner runs the tests as vitest does: in a process and in a thread, which it ends when they are done.
 const forkingRunner = `const { fork } = require('node:child_process');
 const { Worker, isMainThread, parentPort } = require('node:worker_threads');
 const { writeFileSync, readFileSync } = require('node:fs');

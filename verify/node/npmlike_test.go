@@ -17,8 +17,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// What tests are started with is what npm starts them with, and what their script says: a NODE_ENV that nobody set has Babel and
-// others build something else, and libraries for colours test what they do by FORCE_COLOR.
+// Tests are started with the environment that npm and their script give them, and no more. With a NODE_ENV that nobody set, Babel and
+// others build something else, and color libraries test what they do with FORCE_COLOR.
 func TestNothingSaysToProgramsThatTheyAreTested(t *testing.T) {
 	t.Parallel()
 	b := check.Bench{Tools: check.Tools{Env: "/usr/bin/env", Node: "/usr/bin/node"}}
@@ -48,7 +48,7 @@ func TestESLintIsAskedForWhatItsVersionHas(t *testing.T) {
 	}
 }
 
-// What a program of node shows above its error is the line of code that threw it, at times one of node's own.
+// A node program prints the line of code that threw an error above the error; sometimes that is one of node's own lines.
 func TestTheComplaintIsTheErrorAndNoLineOfCode(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -64,7 +64,7 @@ func TestTheComplaintIsTheErrorAndNoLineOfCode(t *testing.T) {
 	}
 }
 
-// The tests before and behind the one that failed are no part of the message.
+// The tests before and after the failing one are not part of the message.
 func TestACommandTellsTheTestThatFailed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -101,7 +101,7 @@ func TestRunnersAreAskedForWhatTheirVersionHas(t *testing.T) {
 	}
 }
 
-// TestEveryMochaIsRead runs the same suite on versions with other options and other reports.
+// TestEveryMochaIsRead runs the same suite on versions with different options and reports.
 func TestEveryMochaIsRead(t *testing.T) {
 	t.Parallel()
 	l := verifytest.Open(t)
@@ -116,22 +116,21 @@ func TestEveryMochaIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// No test script says what makes this one's entry, as one that is compiled has it; a compiler that complains has
-	// written it all the same.
+	// No test script says what builds this package's entry, as in one that is compiled. A compiler that complains has still written it.
 	files["new/package.json"] = strings.Replace(files["new/package.json"], `{"test"`, `{"build": "node make.js", "test"`, 1)
 	files["new/make.js"] = "require('fs').writeFileSync('index.js', 'module.exports = 4;');\nprocess.exit(2);\n"
 	files["new/spec/a.js"] = "require('..');\n" + files["new/spec/a.js"]
-	// One file that cannot be loaded, or a suite that cannot be described, keeps none of the others from it.
+	// A file that cannot be loaded, or a suite that cannot be described, does not affect the others.
 	files["new/spec/b.js"] = "require('./gone');\nit('never');\n"
 	files["new/spec/c.js"] = "describe('c', () => {\n  describe('within', () => {\n    it('fine', () => {});\n    require('./gone');\n  });\n});\n"
-	// The tests themselves are made, and no test script says by what.
+	// The tests themselves are built, and no test script says by what.
 	files["made/package.json"] = strings.Replace(files["made/package.json"], `{"test": "mocha --reporter dot spec"}`, `{"compile": "node make.js", "test": "mocha --reporter dot \"out/**/*.js\" -s 0"}`, 1)
 	files["made/make.js"] = "require('fs').cpSync('spec', 'out/spec', { recursive: true });\n"
-	// One that starts its runner itself, with something set.
+	// This package starts its runner itself, with an environment variable set.
 	files["older/package.json"] = strings.Replace(files["older/package.json"], `"mocha --`, `"node bin/run.js mocha --`, 1)
 	files["older/bin/run.js"] = "const { spawn } = require('child_process');\nspawn(process.argv[2], process.argv.slice(3), { stdio: 'inherit', shell: true, env: { ...process.env, SET: '1' } }).on('exit', (code) => process.exit(code));\n"
 	files["older/spec/a.js"] = "if (!process.env.SET) throw new Error('not set');\n" + files["older/spec/a.js"]
-	// What compiles files as they are loaded does so with all but those of packages.
+	// A hook that compiles files on loading does so for all files except those of packages.
 	files["test/mocha.opts"] = "--require ./hook.js\n"
 	files["hook.js"] = "const js = require.extensions['.js'];\nrequire.extensions['.js'] = (m, file) => { if (!/^\\/work|node_modules/.test(file)) throw new SyntaxError(file); js(m, file); };\n"
 	base := verifytest.Scan(t, files)
@@ -152,7 +151,7 @@ func TestEveryMochaIsRead(t *testing.T) {
 	}
 }
 
-// Where vitest tests types and its compiler has something against the program itself, its tests count all the same, and so does that.
+// If vitest tests types and its compiler objects to the program itself, the tests still count, and so does the objection.
 func TestVitestIsReadThoughItsCompilerComplains(t *testing.T) {
 	t.Parallel()
 	out := vitest.run(t.Context(), installedBench(t, map[string]string{

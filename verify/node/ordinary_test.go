@@ -12,15 +12,14 @@ import (
 	"agent/verify/verifytest"
 )
 
-// An ordinary suite is files beside those of a runner's suite, and how many of their places are
-// witnessed.
+// An ordinary suite has files in addition to those of a runner's suite, and the number of places that are witnessed.
 type ordinary struct {
 	name      string
 	files     map[string]string
 	witnessed int
 }
 
-// nodeOrdinary are those for node's own runner.
+// nodeOrdinary are the ordinary suites for node's own runner.
 var nodeOrdinary = []ordinary{
 	{"as it is", nil, 1},
 	{"modules and strict", map[string]string{"b.test.mjs": "import { describe, it, before } from 'node:test';\nimport { strictEqual, ok as fine } from 'node:assert/strict';\nbefore(() => {});\ndescribe('b', () => {\n  it('is', () => strictEqual(1, 1));\n  it('fails', () => fine(0));\n});\n"}, 2},
@@ -65,12 +64,12 @@ func TestOrdinarySuitesOfScriptsAreAsWithoutWitnesses(t *testing.T) {
 					all = append(all, r.ID)
 				}
 				without := run(all)
-				// It names the report of that run.
+				// It names that run's report.
 				first.Blocked = strings.Replace(first.Blocked, "-again.json", ".json", 1)
-				// Which file ends first, and is told of, is nobody's.
+				// Which file ends first, and is mentioned, is a matter of chance.
 				first.Blocked, _, _ = strings.Cut(first.Blocked, ": PASS ")
 				without.Blocked, _, _ = strings.Cut(without.Blocked, ": PASS ")
-				// A file that a script names and that is asked for as well may run twice.
+				// A file that a script names may run twice if it is also asked for.
 				without.Tests = slices.DeleteFunc(without.Tests, func(r check.TestResult) bool {
 					return strings.HasSuffix(r.ID, " #2") && !slices.Contains(all, r.ID)
 				})
@@ -80,7 +79,7 @@ func TestOrdinarySuitesOfScriptsAreAsWithoutWitnesses(t *testing.T) {
 				if g := s.check.Judge(first, second, check.Diff{Sources: check.NewSources(on.View)}); g.Verdict != check.Pass && first.Blocked == "" {
 					t.Errorf("%s: %s %s %+v\n%s", o.name, g.Verdict, g.Detail, g.Findings, second.Output)
 				}
-				// In which order files end is nobody's.
+				// The order in which files end is a matter of chance.
 				for _, list := range [][]check.TestResult{first.Tests, without.Tests} {
 					slices.SortStableFunc(list, func(a, b check.TestResult) int { return strings.Compare(a.ID, b.ID) })
 				}

@@ -97,7 +97,7 @@ func TestESLintIsStartedAsTheBaseSays(t *testing.T) {
 	}
 }
 
-// A linter that nothing of the project starts is no promise of it: only faults that are certain count.
+// If nothing in the project starts a linter, the linter is not a promise of the project: only certain faults count.
 func TestALinterThatNothingStartsJudgesFaultsAlone(t *testing.T) {
 	t.Parallel()
 	pkg := func(rest string) string { return `{"devDependencies": {"eslint": "9"}` + rest + `}` }
@@ -130,7 +130,7 @@ func TestALinterThatNothingStartsJudgesFaultsAlone(t *testing.T) {
 	}
 }
 
-// What no command of the project asks for is an opinion, unless it is a fault whatever the style.
+// A finding that no command of the project asks for is an opinion, unless it is a fault in any style.
 func TestOpinionsThatNobodyAskedForDoNotCount(t *testing.T) {
 	t.Parallel()
 	found := []check.Finding{{File: "a.js", Rule: "prefer-arrow-callback"}, {File: "a.js", Rule: "no-undef"}, {File: "b.js", Rule: "parse"}, {File: "b.js", Rule: "@typescript-eslint/no-explicit-any"}}

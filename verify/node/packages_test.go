@@ -9,7 +9,7 @@ import (
 	"agent/verify/node/npmscript"
 )
 
-// A script is read as a shell would, as far as it says the same everywhere.
+// A script is read as a shell would read it, as far as it means the same everywhere.
 func TestScriptsAreReadAndNeverRun(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{

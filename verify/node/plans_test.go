@@ -63,7 +63,7 @@ func TestScriptsAreFollowedThroughThePackage(t *testing.T) {
 	}
 }
 
-// A patch cannot write the command that is to prove it, but a new package brings its own.
+// A patch cannot write the command that is to prove it, but a new package brings its own command.
 func TestTestCommandsComeFromTheBase(t *testing.T) {
 	t.Parallel()
 	manifest := func(script string) string { return fmt.Sprintf(`{"scripts": {"test": %q}}`, script) }
@@ -83,7 +83,7 @@ func TestTestCommandsComeFromTheBase(t *testing.T) {
 	}
 }
 
-// A command is one test, however it ends, and one that was broken before proves nothing.
+// A command is one test, however it ends. One that was broken before proves nothing.
 func TestCommandsAreTestsByTheirExit(t *testing.T) {
 	t.Parallel()
 	ends := func(outcome string, named ...string) check.Outcome {
@@ -99,7 +99,7 @@ func TestCommandsAreTestsByTheirExit(t *testing.T) {
 		"was broken":  {ends("failed"), ends("failed"), ""},
 		"is repaired": {ends("failed"), ends("passed"), check.Pass},
 		"is new":      {check.Outcome{}, ends("failed"), check.Fail},
-		// Of one that was broken the tests count that it names.
+		// If a command was broken before, the failing tests that it names count.
 		"fails as before":  {ends("failed", "x", "y"), ends("failed", "x", "y"), ""},
 		"fails elsewhere":  {ends("failed", "x"), ends("failed", "y"), check.Fail},
 		"fails once more":  {ends("failed", "x"), ends("failed", "x", "y"), check.Fail},
@@ -123,7 +123,7 @@ func TestWhatFailedBeforeIsNamed(t *testing.T) {
 	}
 }
 
-// The reader of scripts knows the runners by the names that they have here.
+// The reader of scripts uses the same names for the runners as this package.
 func TestToolsAreKnownToTheReaderOfScripts(t *testing.T) {
 	t.Parallel()
 	var names []string

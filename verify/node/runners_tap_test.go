@@ -13,7 +13,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// What the runners wrote, shortened.
+// The output of the runners, shortened.
 const (
 	avaWritten = "TAP version 13\n# a › beforeEach hook for other\n#   hello\nok 1 - sub › b › other\nok 2 - a › later # SKIP\nnot ok 3 - a › sometime # TO" + "DO\nok 4 - a › adds\n#   hello\nnot ok 5 - a › fails\n" +
 		"  ---\n    name: AssertionError\n    values:\n      'Difference:': |-\n        - 1\n        + 2\n    message: ok 7\n    at: 'file:///work/web/test/a.js:3:5'\n  ...\n\n1..5\n# tests 4\n# pass 2\n# fail 2\n\n"
@@ -101,7 +101,7 @@ func TestUvuIsReadFileByFile(t *testing.T) {
 	if want := []string{"test/u.js::tests failed test/u.js:2 FAIL mine \"b\" Expected values to be equal: at Object.handler (/work/test/u.js:2:69)", "test/v.js::tests passed :0 "}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %q, want %q", err, got, want)
 	}
-	// What stands alone is called as it is beside others.
+	// A file that runs alone has the same name as one that runs with others.
 	if alone := uvu.located([]check.TestResult{{ID: "package.json::u.js"}}, ".", []string{"test/u.js"}); alone[0].ID != "test/u.js::tests" {
 		t.Errorf("alone it is %q", alone[0].ID)
 	}
@@ -112,8 +112,7 @@ func TestUvuIsReadFileByFile(t *testing.T) {
 	}
 }
 
-// What a runner collects by its script or its configuration is a test, whatever it is called, and
-// what it loads besides is none.
+// What a runner collects by its script or configuration is a test, whatever its name, and what it loads besides is not.
 func TestWhatRunnersCollectAreTests(t *testing.T) {
 	t.Parallel()
 	pkg := func(tool, script, more string) string {

@@ -25,7 +25,7 @@ func TestUsesOfAToolAreFoundByScriptOrName(t *testing.T) {
 	const has = `"jest": "^30"`
 	for name, c := range map[string]struct {
 		files map[string]string
-		want  []string // root, settings, what node gets, what jest gets
+		want  []string // root, settings, arguments of node, arguments of jest
 	}{
 		"named, no script":    {map[string]string{"package.json": pkg(has), "node_modules/a/package.json": pkg(has)}, []string{". map[] [] []"}},
 		"npm's own script":    {map[string]string{"package.json": pkg(has, "test", `echo "Error: no test specified" && exit 1`)}, []string{". map[] [] []"}},
@@ -55,8 +55,8 @@ func TestUsesOfAToolAreFoundByScriptOrName(t *testing.T) {
 	}
 }
 
-// What the runners wrote of a file with a test of each ending, of one that does
-// not load and of one whose hook fails, without the fields that are not read.
+// The runners' reports on a file with a test for each result, on one that does not load and on one whose hook fails, without the fields
+// that are not read.
 const (
 	vitestReport = `{"numTotalTests":5,"numFailedTests":1,"success":false,"testResults":[
 {"assertionResults":[{"ancestorTitles":["sum","of two"],"fullName":"sum of two adds","status":"passed","title":"adds","failureMessages":[]},
@@ -156,8 +156,7 @@ func TestReportOfARunnerMustFitItsExit(t *testing.T) {
 	}
 }
 
-// The runner of the whole finds the tests of a package inside as well, which its
-// own runner runs with its own configuration.
+// The top-level runner also finds the tests of an inner package, which the package's own runner runs with its own configuration.
 func TestTestsOfAPackageInsideCountOnce(t *testing.T) {
 	t.Parallel()
 	const needs = `{"devDependencies": {"jest": "30"}}`
@@ -183,7 +182,7 @@ func TestTestsOfAPackageInsideCountOnce(t *testing.T) {
 	if want := []string{"a.test.js::a", "web/a.test.js::a", "shared/b.test.js::a"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// What the patch cannot affect is left out, and its tests count for nobody.
+	// What the patch cannot affect is left out, and its tests are not counted.
 	b.Reach, b.Leave = check.Reach{".": true, "web": false, "zoo": false}, true
 	if alone := jest.run(t.Context(), b); len(alone.Tests) != 1 || alone.Blocked != "" || len(box.Ran) != 5 {
 		t.Errorf("%+v, ran %+v", alone, box.Ran)

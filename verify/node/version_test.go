@@ -70,7 +70,7 @@ func TestCommandsFindTheNodeThatAWorkspaceAsksFor(t *testing.T) {
 	}
 }
 
-// The versions are those of the image.
+// The versions in the code are those of the image.
 func TestTheVersionsOfNodeAreThoseOfTheImage(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../images/toolchain.toml")

@@ -6,7 +6,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// Text that says something else to a machine than to a person is held, wherever it lies, and told by its line.
+// Text that says something else to a machine than to a person is held in any file, and the hold names its line.
 func TestConcealedLinesAreHeld(t *testing.T) {
 	t.Parallel()
 	for path, c := range map[string]struct {

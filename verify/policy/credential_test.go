@@ -11,7 +11,7 @@ import (
 	"agent/sandbox/workspace/secret/secrettest"
 )
 
-// secretsOf renders the secret holds of a changeset.
+// secretsOf renders the holds for secrets of a changeset.
 func secretsOf(cs workspace.Changeset) (out []string) {
 	for _, h := range ReviewText(cs, nil) {
 		if h.Kind == "secret" {
@@ -94,7 +94,7 @@ func TestFilesThatLock(t *testing.T) {
 	}
 }
 
-// A hold names the path, the line and the rule, and blocks.
+// Example_secretHolds shows that a hold names the path, the line and the rule, and blocks.
 func Example_secretHolds() {
 	c := workspace.Change{Op: workspace.Modify, Path: "a.py", Before: []byte("a\n"), After: []byte("a\nb\n-----BEGIN " + "PRIVATE KEY-----\n")}
 	for _, h := range secretHolds(c) {
@@ -103,7 +103,7 @@ func Example_secretHolds() {
 	// Output: a.py secret true Line 3 holds what looks like a private key.
 }
 
-// A credential is found in whatever file and form it is brought; what only looks random is left alone there.
+// A credential is found in any file and form. In those files, text that only looks random is left alone.
 func TestCredentialsInOtherFormsAreHeld(t *testing.T) {
 	t.Parallel()
 	key := "AKIA" + "Q3EGRTV7XLPWMNZ4"
@@ -141,8 +141,7 @@ func TestCredentialsInOtherFormsAreHeld(t *testing.T) {
 	}
 }
 
-// A value that nobody quoted is a credential where a name says so and it is as random as one; what only refers to one, stands for one, or
-// is a digest is none.
+// An unquoted value is a credential if a name says so and the value is random enough. A reference, a placeholder or a digest is not.
 func TestCredentialsWithoutQuotesAreHeld(t *testing.T) {
 	t.Parallel()
 	drawn := secrettest.Drawn

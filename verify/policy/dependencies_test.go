@@ -77,12 +77,12 @@ func TestAHoldOnDependenciesIsShort(t *testing.T) {
 	}
 }
 
-// A manifest is held for what the change of it can do, and its version does nothing.
+// A manifest is held for what its change can do; a changed version does nothing.
 func TestAManifestIsHeldForWhatItChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		cs   workspace.Changeset
-		want string // kinds, those that block in capitals
+		want string // kinds, in capitals if they block
 	}{
 		"its version":        {modify("package.json", `{"version":"1"}`, `{"version":"2"}`), ""},
 		"a linter":           {modify("pyproject.toml", "[tool.ruff]\nselect = ['ALL']\n", "[tool.ruff]\nselect = []\n"), "TOOLING"},

@@ -8,7 +8,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// extending is a workspace, a file that a patch changes, and whether it is held.
+// An extendingCase is a workspace, a file that a patch changes, and whether it is held.
 type extendingCase struct {
 	name    string
 	files   map[string]string
@@ -16,10 +16,9 @@ type extendingCase struct {
 	want    bool
 }
 
-// extendingCases are the ways in which configuration names other files, and what only
-// looks like it.
+// extendingCases has the ways in which configuration names other files, and text that only looks like it.
 var extendingCases = []extendingCase{
-	// Each format, each way of writing it.
+	// Each format, and each way to write it.
 	{"tsconfig", map[string]string{"tsconfig.json": `{"extends": "./configs/base.json"}`, "configs/base.json": `{"compilerOptions": {"strict": true}}`}, "configs/base.json", true},
 	{"tsconfig without an end", map[string]string{"tsconfig.json": `{"extends": "./configs/base"}`, "configs/base.json": "{}"}, "configs/base.json", true},
 	{"tsconfig, a list", map[string]string{"tsconfig.json": "{\n  // both\n  \"extends\": [\n    \"./a/one.json\",\n    \"./a/two.json\"\n  ],\n  \"include\": [\"src\"]\n}", "a/one.json": "{}", "a/two.json": "{}"}, "a/two.json", true},
@@ -91,7 +90,7 @@ func TestWhatConfigurationExtendsIsHeld(t *testing.T) {
 		if held != c.want || !c.want && len(holds) > 0 {
 			t.Errorf("%s: %s: %+v", c.name, c.changed, holds)
 		}
-		// What the patch puts in the place of a file that is named is no less.
+		// A new file at a path that configuration names is held just the same.
 		if c.want {
 			delete(files, c.changed)
 			base = verifytest.Scan(t, files)

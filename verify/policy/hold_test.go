@@ -81,7 +81,7 @@ func TestTheLossOfAnEntryPageIsHeld(t *testing.T) {
 	}
 }
 
-// A name that stands in two rules would be judged by whichever comes first.
+// A name in two rules would be judged by the first of them.
 func TestNoRuleNamesTheSamePlaceTwice(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
@@ -95,7 +95,7 @@ func TestNoRuleNamesTheSamePlaceTwice(t *testing.T) {
 	}
 }
 
-// A kind is a row of the table, and a rule has one of them.
+// Each kind is one complete row of the table, and each rule has one of these kinds.
 func TestEveryKindHasARow(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -115,7 +115,7 @@ func TestEveryKindHasARow(t *testing.T) {
 	}
 }
 
-// Which files git reads or runs on the host, its configuration says, by whatever name.
+// Git's configuration determines which files git reads or runs on the host, whatever their names.
 func TestWhatTheRepositoryHasGitReadOrRunIsHeld(t *testing.T) {
 	t.Parallel()
 	text := func(settings string) string {
@@ -152,7 +152,7 @@ func TestWhatTheRepositoryHasGitReadOrRunIsHeld(t *testing.T) {
 			}
 		}
 	}
-	// Both ends of a rename, in a directory below the repository; silence is no consent.
+	// Both ends of a rename in a directory below the repository are held. If git does not answer, the change is held.
 	top := newTree(t, files{"app/a.py": ""})
 	git(t, top, "init", "-q")
 	fill(t, top, files{".git/config": text("\thooksPath = app/h\n")})
@@ -161,7 +161,7 @@ func TestWhatTheRepositoryHasGitReadOrRunIsHeld(t *testing.T) {
 	if holds := gitHolds(t.Context(), m, moved); len(holds) != 2 || holds[0].Path != "h/w" || holds[1].Path != "h/x" {
 		t.Errorf("renames: %+v", holds)
 	}
-	// What lies in a nested repository may be named by the outer one.
+	// The outer repository may name files in a nested one.
 	git(t, top+"/app", "init", "-q")
 	nested := scan(t, top)
 	if holds := gitHolds(t.Context(), nested, create("app/h/x", "")); len(holds) != 1 {

@@ -9,25 +9,25 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// modify is a changeset of one file that gets other text.
+// modify returns a changeset that changes the text of one file.
 func modify(name, before, after string) workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, Before: []byte(before), After: []byte(after), Mode: 0o644}}}
 }
 
-// create is a changeset of one new file.
+// create returns a changeset that creates one file.
 func create(name, content string) workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: name, After: []byte(content), Mode: 0o644}}}
 }
 
-// remove is a changeset of one deleted file.
+// remove returns a changeset that deletes one file.
 func remove(name, content string) workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Delete, Path: name, Before: []byte(content), Mode: 0o644}}}
 }
 
-// files are those of a workspace, by name.
+// files has the files of a workspace by name.
 type files map[string]string
 
-// newTree makes a directory of files, without a link on the way to it.
+// newTree makes a directory of files and returns its path without symbolic links.
 func newTree(t *testing.T, tree files) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -52,7 +52,7 @@ func fill(t *testing.T, dir string, tree files) {
 	}
 }
 
-// scan is workspace.Scan of a directory that must be readable.
+// scan calls workspace.Scan on a directory that must be readable.
 func scan(t *testing.T, dir string) *workspace.Manifest {
 	t.Helper()
 	m, err := workspace.Scan(t.Context(), dir, nil, workspace.Limits{})
@@ -62,7 +62,7 @@ func scan(t *testing.T, dir string) *workspace.Manifest {
 	return m
 }
 
-// git runs the git program in dir, with nobody's configuration.
+// git runs git in dir, without any user's configuration.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)

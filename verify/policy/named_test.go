@@ -10,7 +10,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// workflow is one of GitHub with steps.
+// workflow returns a GitHub workflow with these steps.
 func workflow(steps string) map[string]string {
 	return map[string]string{".github/workflows/ci.yml": "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n" + steps}
 }
@@ -24,7 +24,7 @@ func with(files map[string]string, more ...string) map[string]string {
 	return files
 }
 
-// A namedCase is a workspace, a file that a patch changes, and the kind and a part of the reason by which it is held, "" for neither.
+// A namedCase is a workspace, a file that a patch changes, and the kind and part of the reason of its hold, or "" for no hold.
 type namedCase struct {
 	name          string
 	files         map[string]string
@@ -65,7 +65,7 @@ var namedCases = []namedCase{
 	{"an import", map[string]string{"CLAUDE.md": "# Project\n\nSee @docs/conventions.md for the rules.\n"}, "docs/conventions.md", Tooling, "imported by CLAUDE.md"},
 	{"an import of an import", map[string]string{"CLAUDE.md": "@docs/a.md", "docs/a.md": "- @./b.md\n"}, "docs/b.md", Tooling, "imported by docs/a.md, which acts by CLAUDE.md"},
 	{"instructions of opencode", map[string]string{"opencode.json": `{"instructions": ["docs/style.md"]}`}, "docs/style.md", Tooling, "imported by"},
-	// What is installed, and runs then.
+	// What is installed, and runs at that time.
 	{"a list of a list", map[string]string{"requirements.txt": "-r deps/base.list\n"}, "deps/base.list", Dependencies, "taken in by requirements.txt"},
 	{"a list of that", map[string]string{"requirements.txt": "-r deps/base.list\n", "deps/base.list": "--constraint=pins.cfg\n"}, "deps/pins.cfg", Dependencies, "taken in by deps/base.list"},
 	{"a list of setuptools", map[string]string{"pyproject.toml": "[tool.setuptools.dynamic]\ndependencies = {file = [\"conf/deps.lst\"]}\n"}, "conf/deps.lst", Dependencies, "taken in by"},
@@ -125,7 +125,7 @@ func TestWhatActingFilesNameIsHeld(t *testing.T) {
 		if c.kind == "" || files[c.changed][:2] == "#!" {
 			continue
 		}
-		// What the patch puts where a file names one is no less.
+		// A new file at a path that a file names is held just the same.
 		delete(files, c.changed)
 		base = verifytest.Scan(t, files)
 		cs = verifytest.Change(t, base, map[string]string{c.changed: "new\n"})
@@ -135,7 +135,7 @@ func TestWhatActingFilesNameIsHeld(t *testing.T) {
 	}
 }
 
-// A text that people have too is shown, and does not wait.
+// A text that is also meant for people is shown and does not block.
 func TestAReadmeThatInstructionsImportIsShown(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"CLAUDE.md": "See @README.md.\n", "README.md": "a\n"})
@@ -145,7 +145,7 @@ func TestAReadmeThatInstructionsImportIsShown(t *testing.T) {
 	}
 }
 
-// A patch that has a file name another one, and changes both, has both held.
+// If a patch makes one file name another and changes both, the named one is held as well.
 func TestWhatThePatchNamesIsFollowed(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{".envrc": "layout python\n", "ops/x.sh": shebang})

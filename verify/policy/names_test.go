@@ -8,7 +8,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// acts are names of files that act outside the box, by the kind of hold.
+// acts has names of files that act outside the box, by kind of hold.
 var acts = map[string]string{
 	CI: `.gitlab-ci.yaml .gitlab-ci/build.yml .gitlab/ci/test.yml ci/deploy.gitlab-ci.yml
 		.azure-pipelines/x.yml azure-pipelines/build.yml .azuredevops/x.yml .vsts-ci.yml
@@ -79,7 +79,7 @@ var acts = map[string]string{
 		spago.yaml spago.dhall elm.json shadow-cljs.edn build.boot ivy.xml ionic.config.json hook/build.dart`,
 }
 
-// ordinary are names of source and documentation, some like those of acts.
+// ordinary has names of source and documentation files, some similar to those in acts.
 const ordinary = `.dockerignore .npmignore .cursorignore .gitkeep .nvmrc .python-version .env.example .env.test.example
 		.well-known/security.txt .git-blame-ignore-revs .browserslistrc .changeset/new.md .storybook/preview.ts
 		docs/.hidden tests/data/.unknown src/.cache-key pkg/.golden skills/README.md docs/replit.md lib/fastlane/lane.rb
@@ -106,8 +106,8 @@ const ordinary = `.dockerignore .npmignore .cursorignore .gitkeep .nvmrc .python
 		notebooks/x.ipynb migrations/1.sql proto/x.proto public/manifest.json cspell.json cspell.config.yaml
 		src/app.config.ts bin/hermit.py src/hooks/build.dart docs/release.toml lib/_service/x.py src/project.toml`
 
-// TestFilesThatActOutsideAreHeld feeds each name as it is, in a directory where tools read it there too, and as
-// file systems take for the same.
+// TestFilesThatActOutsideAreHeld tries each name as it is, in a directory if tools also read it there, and in spellings that file systems
+// treat as the same.
 func TestFilesThatActOutsideAreHeld(t *testing.T) {
 	t.Parallel()
 	rooted := strings.Fields(".github/mergify.yml app.yaml default.nix .rules WORKSPACE tools/bazel azure.yaml ellipsis.yaml best_practices.md _service release.toml project.toml bin/pre_compile bin/post_compile clevercloud/python.json")
@@ -117,7 +117,7 @@ func TestFilesThatActOutsideAreHeld(t *testing.T) {
 			if !slices.Contains(rooted, name) {
 				variants = append(variants, "sub/"+name, `Sub\Dir/`+name)
 			}
-			// In small letters some are ordinary words, and in capitals below the root too.
+			// In lower case some names are ordinary words, and below the root in upper case too.
 			if strings.HasSuffix(name, ".md") && strings.Contains(name, "/") && name != strings.ToLower(name) {
 				variants = slices.Delete(variants, 1, 2)
 			} else {
@@ -142,7 +142,7 @@ func TestOrdinaryFilesAreNotHeld(t *testing.T) {
 	}
 }
 
-// A file that leaves or takes such a name acts otherwise too.
+// A file that loses or gains such a name acts differently, too.
 func TestBothEndsOfARenameAct(t *testing.T) {
 	t.Parallel()
 	for kind, names := range acts {
@@ -157,7 +157,7 @@ func TestBothEndsOfARenameAct(t *testing.T) {
 	}
 }
 
-// At the top a hidden name that nothing here knows is held, whatever tool it belongs to; and so are some that act there alone.
+// An unknown hidden name at the top is held, whatever its tool, and so are some names that act only at the top.
 func TestUnknownHiddenNamesAtTheTopAreHeld(t *testing.T) {
 	t.Parallel()
 	for _, name := range strings.Fields(`.devin/x.md .tern-project .p4config .luarc.json .kokoro/build.cfg .rovodev/config.yml .SomethingNew .some/thing/new.json
@@ -173,7 +173,7 @@ func TestUnknownHiddenNamesAtTheTopAreHeld(t *testing.T) {
 	}
 }
 
-// What says a version has nothing that a tool could do; what said more before, or is gone, had.
+// A file that only states a version has nothing that a tool could act on. It is held if it said more before, or is deleted.
 func TestAHiddenVersionIsNotHeld(t *testing.T) {
 	t.Parallel()
 	for _, cs := range []workspace.Changeset{create(".version", "v1.2.3-rc.1+5\n"), modify(".version", "0.3.900\n", "0.3.901\n")} {
@@ -191,7 +191,7 @@ func TestAHiddenVersionIsNotHeld(t *testing.T) {
 	}
 }
 
-// A name that several tools have counts where its text is that of the one which acts.
+// A name that several tools use is held only if the text is that of the tool that acts.
 func TestAFileActsByItsKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -212,7 +212,7 @@ func TestAFileActsByItsKeys(t *testing.T) {
 		if len(holds) != 0 != (c.kind != "") || len(holds) > 0 && holds[0].Kind != c.kind {
 			t.Errorf("%s %s: %+v", c.name, c.text, holds)
 		}
-		// What takes the keys away is no less.
+		// Removing these keys is held just the same.
 		if holds := ReviewText(modify(c.name, c.text, "{}"), nil); len(holds) != 0 != (c.kind != "") {
 			t.Errorf("%s %s is emptied: %+v", c.name, c.text, holds)
 		}

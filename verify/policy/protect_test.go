@@ -72,7 +72,7 @@ func TestWhatNoLaterRunSeesIsHeld(t *testing.T) {
 	}
 }
 
-// Nobody would miss a test that the next run does not see.
+// A test that the next run does not see would not be missed.
 func TestRulesThatHideFilesAreHeld(t *testing.T) {
 	t.Parallel()
 	dir := newTree(t, files{
@@ -87,7 +87,7 @@ func TestRulesThatHideFilesAreHeld(t *testing.T) {
 	git(t, whole, "init", "-q")
 	for name, c := range map[string]struct {
 		dir, rules, text string
-		want             string // in the reason, "" for none
+		want             string // in the reason; "" for none
 	}{
 		"nothing there":        {whole, ".gitignore", "/out\nnode_modules/\n*.pyc\n", ""},
 		"a test":               {whole, ".gitignore", "*_test.py\n", "(1 of them, as a_test.py)"},
@@ -140,7 +140,7 @@ func TestAFileThatGitIgnoresIsHeld(t *testing.T) {
 	if want := []string{"build/a.py", "build/lib.py", "debug.log", "local", "nested/out", "new/build/x.py"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// Silence is no consent.
+	// If git does not answer, the change is held.
 	fill(t, dir, files{".git/index": "broken"})
 	if holds := hiddenHolds(t.Context(), m, create("src/y.py", "x")); len(holds) != 1 || !strings.Contains(holds[0].Reason, "does not say") {
 		t.Errorf("with an index that git cannot read: %+v", holds)

@@ -9,7 +9,7 @@ import (
 	"agent/verify/check"
 )
 
-// heldBy lists the paths that runnerHolds holds of a changeset to a workspace of files.
+// heldBy lists the paths that runnerHolds holds in a changeset to a workspace of files.
 func heldBy(t *testing.T, tree files, cs workspace.Changeset) (paths []string) {
 	t.Helper()
 	for _, h := range runnerHolds(check.OnBase(scan(t, newTree(t, tree))), cs) {
@@ -99,12 +99,12 @@ func TestWhatOrdinaryProgramsDoIsNotHeld(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	// A program that does so already does nothing new, be it elsewhere.
+	// If the program already does so somewhere, doing it elsewhere is not new.
 	plugin := files{"plugin.py": "import pytest\n\n\n@pytest.fixture\ndef f():\n    pass\n", "a.py": "x = 1\n", "tests/test_a.py": "import os\nos._exit(0)\n"}
 	if got := heldBy(t, plugin, create("more.py", "from _pytest import config\n")); len(got) > 0 {
 		t.Errorf("%v", got)
 	}
-	// What its tests do says nothing of the program.
+	// What tests do says nothing about the program.
 	if got := heldBy(t, plugin, create("more.py", "import os\nos._exit(0)\n")); !slices.Equal(got, []string{"more.py"}) {
 		t.Errorf("%v", got)
 	}
@@ -152,7 +152,7 @@ func TestWhatComparesIsNotHeld(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	// One that was there is nothing new.
+	// What was there before is not new.
 	old := "class P:\n    def __eq__(self, other):\n        return True\n"
 	if got := heldBy(t, files{"a.py": old}, modify("a.py", old, "x = 1\n"+old)); len(got) > 0 {
 		t.Errorf("%v", got)

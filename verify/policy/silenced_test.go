@@ -12,12 +12,12 @@ import (
 	"agent/verify/verifytest"
 )
 
-// What is taken out leaves the rest of the line and every other line where it was.
+// Removing a suppression leaves the rest of its line, and every other line, in place.
 func TestASuppressionIsTakenOutOfItsLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, before, after string
-		bare, family        string // "" for what is not measured
+		bare, family        string // "" if it is not measured
 	}{
 		{"a.py", "x = 1\ny = 2\n", "x = 1  # noqa: B006\ny = 2\n", "x = 1\ny = 2\n", "noqa"},
 		{"a.py", "x = 1\r\n", "x = f()  # type: ignore[arg-type]\r\n", "x = f()\r\n", "type: ignore"},
@@ -54,8 +54,8 @@ func TestASuppressionIsTakenOutOfItsLine(t *testing.T) {
 	}
 }
 
-// What hides nothing of the program is shown and does not block: a line of a test, and what coverage
-// leaves out. It is no mere comment all the same.
+// A suppression that hides nothing of the program is shown and does not block: in a line of a test, or of what coverage leaves out. It
+// still counts as a suppression and not as a mere comment.
 func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 		{"a.ts", "f();\n", "// eslint-disable-next-line\neval(f());\n", true},
 		{"a.go", "f()\n", "f() //nolint:revive,errcheck\n", true},
 		{"a.py", "f()\n", "f()  # pylint: disable=no-member\n", true},
-		// For every line that is yet to come, of the program, or of what only has the name of a test.
+		// Suppressions of all future lines, in the program, or in a file that only has the name of a test.
 		{"tests/test_a.py", "x = 1\n", "# ruff: noqa\nx = 1\n", true},
 		{"src/a.test.ts", "f();\n", "// @ts-nocheck\nf(1);\n", true},
 		{"a.py", "x = 1\n", "x = f(1)  # type: ignore[arg-type]\n", true},
@@ -99,13 +99,13 @@ func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 			t.Errorf("%s: %q: a suppression is %v, its removal %v", c.name, c.after, AddsSuppression(cs), AddsSuppression(cs.Reverse()))
 		}
 	}
-	// What only has the name of a test is named by the program.
+	// A file that only has the name of a test is named by the program.
 	named := create("src/b.test.ts", "// @ts-expect-error\nf(1);\n")
 	named.Changes = append(named.Changes, modify("src/a.ts", "f();\n", "import './b.test.js';\nf();\n").Changes...)
 	if held := ReviewText(named, nil); len(held) != 1 || !held[0].Block {
 		t.Errorf("one that the program names: %+v", held)
 	}
-	// The sum decides: one of a test that moves into the program is new there.
+	// Tests are compared with tests: a suppression that moves from a test into the program is new there.
 	cs := modify("tests/test_a.py", "x = f(1)  # noqa: B006\n", "x = f(1)\n")
 	cs.Changes = append(cs.Changes, modify("a.py", "y = 1\n", "y = f(1)  # noqa: B006\n").Changes...)
 	if held := ReviewText(cs, nil); len(held) != 1 || !held[0].Block {
@@ -113,7 +113,7 @@ func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 	}
 }
 
-// What no gate asks is asked of the configuration: who names a tool has it check.
+// For tools that no gate runs, the configuration decides: a project that names a tool has it check.
 func TestTheProjectSaysWhatItChecks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -133,14 +133,14 @@ func TestTheProjectSaysWhatItChecks(t *testing.T) {
 		}
 	}
 	for _, s := range directive.Suppressions() {
-		// People check what was generated less than what was not, whatever the project says.
+		// Generated code is checked less than other code, whatever the project says.
 		if !checker.Known(s.Family) && !s.Code && s.Family != directive.Generated && !slices.Contains(coverageFamilies, s.Family) {
 			t.Errorf("%s: nothing says who checks it", s.Family)
 		}
 	}
 }
 
-// What was measured takes the place of what the text says of the same line, and of no other.
+// A measured suppression replaces what the text says about its line, and about no other line.
 func TestWhatWasMeasuredIsToldOnce(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})

@@ -21,7 +21,7 @@ func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
 		"types/stock.pyi": true, "more/depot/row.pyi": true, "app/hints/shop/till.pyi": true,
 		"web/a.d.ts": true, "web/b.d.ts": true, "web/c.d.ts": true, "web/d.d.mts": true, "web/e.d.ts": true,
 
-		// A stub of what is installed or compiled, and one that was there.
+		// A stub of something installed or compiled, and a stub that was there before.
 		"typings/requests/__init__.pyi": false, "typings/requests/api.pyi": false, "requests-stubs/api.pyi": false, "types/requests/stock.pyi": false,
 		"typings/shop/other.pyi": false, "native.pyi": false, "old.pyi": false, "stubs/till.pyi": false,
 		"web/global.d.ts": false, "web/types/a.d.ts": false, "env.d.ts": false, "web/d.d.ts": false, "notes/stock.pyi": false, "new.py": false, "stock.pyc.txt": false,
@@ -31,7 +31,7 @@ func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
 			t.Errorf("%s: %+v", p, holds)
 		}
 	}
-	// A module and its stub in one patch hide as much.
+	// A module and its stub in one patch hide just as much.
 	if holds := toolHolds(base, verifytest.Change(t, base, map[string]string{"fresh.py": "", "fresh.pyi": ""})); len(holds) != 1 || holds[0].Path != "fresh.pyi" {
 		t.Errorf("both at once: %+v", holds)
 	}

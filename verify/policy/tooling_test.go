@@ -35,7 +35,7 @@ func TestAChangeOfAPluginIsHeld(t *testing.T) {
 	}
 }
 
-// What eslint's configuration is made of is held, wherever it lies.
+// The files that make up eslint's configuration are held, wherever they are.
 func TestWhatConfiguresESLintIsHeld(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{
@@ -51,7 +51,7 @@ func TestWhatConfiguresESLintIsHeld(t *testing.T) {
 	}
 }
 
-// A key of package.json configures as a file does.
+// A key of package.json configures a tool just as a file does.
 func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{
@@ -82,7 +82,7 @@ func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 	}
 }
 
-// What a gate saw a tool load, and what the text names, is held once.
+// A file that a gate saw a tool load, and that the text also names, is held once.
 func TestWhatATextNamesAndAToolLoadsIsHeldOnce(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"tsconfig.json": `{"extends": "./conf/house.json"}`, "conf/house.json": "{}", "conf/other.json": "{}"})

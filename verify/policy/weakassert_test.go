@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// swap is one test with another body.
+// A swap is the body of a test, before and after.
 type swap struct{ before, after string }
 
-// softerPython and the like are bodies of tests after which these ask less.
+// softerPython and the like have test bodies, the second of which asks less.
 var (
 	softerPython = []swap{
 		{`assert x == "y"`, `assert x`},
@@ -124,7 +124,7 @@ var (
 	}
 )
 
-// asMuchPython and the like are bodies that ask as much, or more, of what a program does.
+// asMuchPython and the like have test bodies, the second of which asks as much of a program, or more.
 var (
 	asMuchPython = []swap{
 		{`assert total(cart) == 3`, `assert total(cart) == 4`},
@@ -225,7 +225,7 @@ var (
 	}
 )
 
-// testBodies are the tables of one language, and how a test is made of a body.
+// testBodies has the tables of each language, and the function that makes a test of a body.
 var testBodies = []struct {
 	file           string
 	test           func(string) string
@@ -264,7 +264,7 @@ func TestAnAssertionThatAsksAsMuchIsNotHeld(t *testing.T) {
 	}
 }
 
-// It ends, or the run of the tests does not.
+// If this does not end, neither does the test run.
 func TestHostileAssertionsAreComparedToAnEnd(t *testing.T) {
 	t.Parallel()
 	deep := "def test_a():\n    assert " + strings.Repeat("(", 40_000) + "\n"

@@ -15,7 +15,7 @@ import (
 // A textChange is a row of the tables below: one file before and after.
 type textChange struct{ name, before, after string }
 
-// pyTest, jsTest and goTest are tests with a body.
+// pyTest, jsTest and goTest return tests with a body.
 func pyTest(body string) string {
 	return "def test_total():\n    cart = Cart()\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
 }
@@ -24,22 +24,21 @@ func jsTest(body string) string {
 	return "describe('cart', () => {\n  it('adds', () => {\n    const cart = make();\n    " + body + "\n  });\n});\n"
 }
 
-// skip is the call that leaves a test of Go out, in two parts: no test of this
-// repository may hold it.
+// skip is the call that skips a Go test, in two parts, since no test of this repository may contain it.
 const skip = "t.Ski" + "p"
 
 func goTest(body string) string {
 	return "package cart\n\nfunc TestTotal(t *testing.T) {\n\tcart := New()\n\t" + body + "\n}\n"
 }
 
-// bench makes a benchmark of such a test.
+// bench turns a test into a benchmark.
 func bench(text string) string {
 	return strings.NewReplacer("TestTotal(t *testing.T)", "BenchmarkTotal(b *testing.B)", skip, "b"+skip[1:]).Replace(text)
 }
 
-// weakerTests are changes after which tests test less.
+// weakerTests has changes after which tests test less.
 var weakerTests = []textChange{
-	// An assertion goes.
+	// An assertion is removed.
 	{"test_a.py", pyTest("assert cart.total() == 3\nassert cart.count == 1"), pyTest("assert cart.count == 1")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("if os.environ.get(\"CI\"):\n    return\nassert cart.total() == 3")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("if not os.environ.get(\"CI\"):\n    assert cart.total() == 3")},
@@ -58,7 +57,7 @@ var weakerTests = []textChange{
 	{"test_a.py", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n    assert g()\n", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n"},
 	{"test_a.py", "def test_a(\n    x,\n):\n    assert f()\n    assert g()\n", "def test_a(\n    x,\n):\n    assert f()\n"},
 	{"test_a.py", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n        assert c()\n", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n"},
-	// The whole is compared, but of another value, with anything, or with itself.
+	// The whole is compared, but of a different value, or with anything, or with itself.
 	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.split()\nassert lines[0] == 'a'\nassert lines[1] == 'b'"), pyTest("assert show(cart, 2) == 'a b'")},
 	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.split()\nassert lines[0] == 'a'\nassert lines[1] == 'b'"), pyTest("assert show(cart, 1) == ANY")},
 	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.split()\nassert lines[0] == 'a'\nassert lines[1] == 'b'"), pyTest("want = show(cart, 1)\nassert show(cart, 1) == want")},
@@ -66,9 +65,9 @@ var weakerTests = []textChange{
 	{"test_a.py", pyTest("text = show(cart, 1)\nlines = read(text)\nassert lines[0] == 'a'\nassert lines[1] == 'b'"), pyTest("assert show(cart, 1) == 'a b'")},
 	{"a.test.ts", jsTest("const text = show(cart); expect(text.length).toBe(3); expect(text[0]).toBe('a');"), jsTest("expect(show(cart)).toEqual({});")},
 	{"a.test.ts", jsTest("const text = show(cart); expect(text.length).toBe(3); expect(text[0]).toBe('a');"), jsTest("expect(show(cart)).toContain('a');")},
-	// A program of tests has no extension.
+	// A test program without an extension.
 	{"tests/run", "#!/usr/bin/env python3\n" + pyTest("assert cart.total() == 3"), "#!/usr/bin/env python3\n" + pyTest("print(cart.total())")},
-	// One that is always true.
+	// An assertion that is always true.
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert True")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert 1")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert 1 == 1, \"why\"")},
@@ -96,7 +95,7 @@ var weakerTests = []textChange{
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "xit(", 1)},
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "describe(", "describe.skip(", 1)},
 	{"test_a.py", "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert cart.total()"), "@pytest.mark.skip\n" + pyTest("assert cart.total()")},
-	// A name for skipping on a condition, which what was there has now.
+	// A name for skipping on a condition, which existing tests now use.
 	{"test_a.py", pyTest("assert cart.total()"), "needs = pytest.mark.skipif(not fast(), reason=\"\")\n\n\n@needs\n" + pyTest("assert cart.total()")},
 	{"test_a.py", pyTest("assert cart.total()"), "needs = pytest.mark.skipif(not fast(), reason=\"\")\npytestmark = needs\n" + pyTest("assert cart.total()")},
 	{"test_a.py", pyTest("assert cart.total()"), "pytestmark = pytest.mark.skipif(not fast(), reason=\"\")\n" + pyTest("assert cart.total()")},
@@ -107,7 +106,7 @@ var weakerTests = []textChange{
 	{"a.test.ts", "test('a', () => { expect(f()).toBe(1) });\n", "test('a', { skip: true }, () => { expect(f()).toBe(1) });\n"},
 	{"a_test.go", goTest("cart.Check(t)"), goTest(skip + "(\"later\")\n\tcart.Check(t)")},
 	{"a_test.go", goTest("cart.Check(t)"), goTest(skip + "Now()\n\tcart.Check(t)")},
-	// A test of nothing.
+	// A test that tests nothing.
 	{"test_a.py", "", "def test_a():\n    pass\n"},
 	{"test_a.py", "", "class TestA:\n    async def test_a(self):\n        \"\"\"Says much.\"\"\"\n\n    def test_b(self):\n        assert f()\n"},
 	{"test_a.py", "def test_a():\n    assert f()\n", "def test_a(): ...\n"},
@@ -118,16 +117,16 @@ var weakerTests = []textChange{
 	{"a_test.go", "package a\n", "package a\n\nfunc TestA(t *testing.T) {\n\t// soon\n}\n"},
 }
 
-// sameTests are changes after which tests test as much, or nobody can tell.
+// sameTests has changes after which tests test as much, or for which this cannot be determined.
 var sameTests = []textChange{
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("if sys.platform == \"win32\":\n    return\nassert cart.total() == 3")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert cart.total() == 3") + "\ndef test_b():\n    if CI:\n        return\n    assert cart.total() == 3\n"},
 	{"test_a.py", pyTest("if CI:\n    return\nassert cart.total() == 3"), pyTest("if CI:\n    return\nx = 1\nassert cart.total() == 3")},
-	// The test goes, or gets another name: the gate that runs them sees it.
+	// The test is removed or renamed: the tests gate notices.
 	{"test_a.py", pyTest("assert f() == 1") + "def test_b():\n    assert g()\n", "def test_b():\n    assert g()\n"},
 	{"test_a.py", pyTest("assert f() == 1"), strings.Replace(pyTest("print(1)"), "test_total", "test_other", 1)},
 	{"test_a.py", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n", "class TestB:\n    def test_x(self):\n        assert b()\n"},
-	// What is asserted changes, moves or is joined.
+	// What is asserted is changed, moved or joined.
 	{"test_a.py", pyTest("assert f() == 1"), pyTest("assert f() == 2")},
 	{"test_a.py", pyTest("assert f() == 1"), pyTest("assert (\n    f() == 1\n)")},
 	{"test_a.py", pyTest("assert f() == 1\nassert g() == 2"), pyTest("assert (f(), g()) == (1, 2)")},
@@ -142,7 +141,7 @@ var sameTests = []textChange{
 	{"a_test.go", goTest("if cart.A != 1 {\n\t\tt.Error(cart.A)\n\t}\n\tif cart.B != 1 {\n\t\tt.Error(cart.B)\n\t}"), goTest("same(t, cart)")},
 	{"a.test.ts", jsTest("expect(cart.a).toBe(1);\n    expect(cart.b).toBe(2);"), jsTest("expect(cart).toEqual({ a: 1, b: 2 });")},
 	{"a.test.ts", jsTest("expect(cart.a).toBe(1);\n    expect(cart.b).toBe(2);"), jsTest("expectCart(cart);")},
-	// Of what was asserted in parts the whole is compared with a constant.
+	// What was asserted in parts is compared as a whole with a constant.
 	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.strip().splitlines()\nassert lines[0].rstrip().endswith('a')\nassert lines[1] == 'b'"), pyTest("want = 'a\\nb'\nassert show(cart, 1) == want")},
 	{"test_a.py", pyTest("text = show(\n    cart,\n    1,\n)\nassert len(text) == 3\nassert text[0] == 'a'\nassert 'b' in text"), pyTest("text = show(\n    cart,\n    1,\n)\nself.assertEqual(text, {'a': 1, 'b': None})")},
 	{"a.test.ts", jsTest("const text = show(cart);\n    expect(text.length).toBe(3);\n    expect(text[0]).toBe('a');"), jsTest("expect(show(cart)).toEqual(['a', 'b', 'c']);")},
@@ -155,18 +154,18 @@ var sameTests = []textChange{
 	{"a.test.ts", jsTest("expect(f()).toBe(1);"), jsTest("expect(f(true)).toBe(true);\n    expect('it.only(').toBe(x.only);")},
 	{"a.test.ts", jsTest("expect(f()).toBe(1);"), jsTest("expect(f(() => {})).toBe(1); cart.skip(2); db.find({ skip: 10 });")},
 	{"a_test.go", goTest("t.Error(cart)"), goTest("t.Error(cart)\n\tlexer.Skip(2)")},
-	// What was so before is not new.
+	// What was like that before is not new.
 	{"test_a.py", "@pytest.mark.skip\n" + pyTest("assert f()"), "@pytest.mark.skip(reason=\"slow\")\n" + pyTest("assert f()")},
 	{"test_a.py", "@pytest.mark.skip\n" + pyTest("assert f()"), "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert f()")},
 	{"a.test.ts", strings.Replace(jsTest("f();"), "it(", "it.skip(", 1), jsTest("f();")},
 	{"test_a.py", "def test_a():\n    pass\n", "import os\n\ndef test_a():\n    pass\n"},
-	// Where it takes effect, the tests gate sees it.
+	// Where the condition takes effect, the tests gate notices.
 	{"test_a.py", pyTest("assert f()"), "@skipIf(sys.version_info >= (3, 14), 'not there')\n" + pyTest("assert f()")},
 	{"a_test.go", goTest("cart.Check(t)"), goTest("if runtime.GOOS == \"windows\" {\n\t\t" + skip + "()\n\t}\n\tcart.Check(t)")},
 	{"a.test.ts", jsTest("f();"), "const it2 = process.platform === 'win32' ? it.skip : it;\n" + strings.Replace(jsTest("f();"), "it(", "it2(", 1)},
-	// Nobody runs a benchmark to see it pass.
+	// Benchmarks are not run to see them pass.
 	{"a_test.go", bench(goTest("cart.Check(t)")), bench(goTest("if cart == nil {\n\t\t" + skip + "()\n\t}\n\tcart.Check(t)"))},
-	// No test.
+	// Not a test.
 	{"src/a.py", "def test_total():\n    assert f()\n", "def test_total():\n    pass\n"},
 	{"src/a.ts", "assert(f());\n", "it.skip();\n"},
 	{"test_a.md", "", "@pytest.mark.skip\n"},
@@ -178,7 +177,7 @@ func TestATestThatTestsLessIsHeld(t *testing.T) {
 		if got := weakOf(modify(c.name, c.before, c.after)); len(got) == 0 || !strings.HasPrefix(got[0], WeakerTest) {
 			t.Errorf("%s: %q\nto %q: %q", c.name, c.before, c.after, got)
 		}
-		// Foreign line ends and a directory change nothing.
+		// Other line endings and a directory make no difference.
 		name := "pkg/tests/" + c.name
 		if kinds := kindsOf(modify(name, c.before, strings.ReplaceAll(c.after, "\n", "\r\n"))); kinds != WeakerTest {
 			t.Errorf("%s: %q\nto %q: %q", name, c.before, c.after, kinds)
@@ -198,7 +197,7 @@ func TestATestThatTestsAsMuchIsNotHeld(t *testing.T) {
 func TestTheOtherWayRoundATestIsStronger(t *testing.T) {
 	t.Parallel()
 	for _, c := range weakerTests {
-		// Where one assertion takes the place of another, each way loses one.
+		// Where one assertion replaces another, each direction loses one.
 		if strings.Contains(c.after, "assert cart is not None") || strings.Contains(c.after, "print") || strings.Contains(c.after, "cart.add(1)") {
 			continue
 		}
@@ -208,7 +207,7 @@ func TestTheOtherWayRoundATestIsStronger(t *testing.T) {
 	}
 }
 
-// A test without a body that a class leaves out of those that it has from another one is none that is new when the class gets another name.
+// An empty test by which a class removes an inherited one is not new if only its class is renamed.
 func TestAnEmptyTestKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	was := pyTest("assert f()") + "class BytesCase(Case):\n    def test_text(self) -> None:\n        pass\n"
@@ -245,7 +244,7 @@ func TestANewTestMayDependOnWhatIsThere(t *testing.T) {
 	}
 }
 
-// A name for skipping that a test of another file has, which was there before, takes that test away.
+// A new name for skipping that an existing test in another file uses takes that test away.
 func TestANameForSkippingCountsInEveryFile(t *testing.T) {
 	t.Parallel()
 	old := pyTest("assert f()")
@@ -272,8 +271,7 @@ func TestAnAssertionMayMoveWithinTheChangeset(t *testing.T) {
 	}
 }
 
-// TestMovingAndDeletingWeakensNothing draws changesets that spread the lines
-// of some files anew over others, and leave some out.
+// TestMovingAndDeletingWeakensNothing draws changesets that redistribute the lines of some files over others, and drop some.
 func TestMovingAndDeletingWeakensNothing(t *testing.T) {
 	t.Parallel()
 	ends := []string{"py", "ts", "go", "sh"}
@@ -285,7 +283,7 @@ func TestMovingAndDeletingWeakensNothing(t *testing.T) {
 		before, after := map[string]string{}, map[string]string{}
 		for _, p := range paths {
 			for range rapid.IntRange(0, 5).Draw(t, "lines") {
-				// Alone on its line each is what it is, wherever it stands.
+				// On a line of its own, each means the same wherever it is.
 				l := strings.ReplaceAll(line.Draw(t, "line"), "\n", " ")
 				before[p] += l + "\n"
 				lines = append(lines, l)
@@ -301,8 +299,7 @@ func TestMovingAndDeletingWeakensNothing(t *testing.T) {
 	})
 }
 
-// drawChanges draws a changeset that turns the files before into those after, with some
-// of the deletions and creations joined to renames.
+// drawChanges draws a changeset that turns the files before into those after, with some deletions and creations merged into renames.
 func drawChanges(t *rapid.T, before, after map[string]string) (cs workspace.Changeset) {
 	var gone []string
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -330,8 +327,7 @@ func drawChanges(t *rapid.T, before, after map[string]string) (cs workspace.Chan
 	return cs
 }
 
-// A test that is yet to be written takes nothing away and is shown; one whose body went, or that
-// came for a test that went, blocks.
+// A new test without a body takes nothing away and is shown. A test that lost its body, or that replaces a removed test, blocks.
 func TestANewTestWithoutABodyIsShown(t *testing.T) {
 	t.Parallel()
 	old := pyTest("assert f()")
@@ -353,7 +349,7 @@ func TestANewTestWithoutABodyIsShown(t *testing.T) {
 	}
 }
 
-// A decorator of several lines hides none that stands above it.
+// A decorator of several lines does not hide another one above it.
 func TestANewTestIsSkippedOnAConditionBeyondItsParameters(t *testing.T) {
 	t.Parallel()
 	old := pyTest("assert f()")
@@ -367,7 +363,7 @@ func TestANewTestIsSkippedOnAConditionBeyondItsParameters(t *testing.T) {
 	}
 }
 
-// What reads tests knows them by the language of their file.
+// A file's language decides whether its tests are read.
 func TestWhichTestsAreRead(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"tests/test_a.py": true, "a.test.ts": true, "a_test.go": true, "a.zig": false, "tests/data.json": false, "run": false} {

@@ -8,7 +8,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// weakerTypes are changes after which more is let through.
+// weakerTypes has changes after which more is accepted.
 var weakerTypes = []textChange{
 	{"a.py", "def f(x: int, y: str) -> str:\n    pass\n", "def f(x: Any, y: str) -> str:\n    pass\n"},
 	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(x: int) -> Any:\n    pass\n"},
@@ -80,7 +80,7 @@ var weakerTypes = []textChange{
 	{"test/a.test.js", "f();\n", "try {\n  f();\n} catch (e) {}\n"},
 }
 
-// weakerStubs are changes of stubs after which these say less.
+// weakerStubs has changes after which stubs say less.
 var weakerStubs = []textChange{
 	{"a.pyi", "def f(x: int, y: str) -> str: ...\n", "def f(x, y: str) -> str: ...\n"},
 	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: int): ...\n"},
@@ -91,7 +91,7 @@ var weakerStubs = []textChange{
 	{"a.pyi", "def f(x: int) -> str: ...\ndef f(x: str) -> int: ...\n", "def f(x: int) -> str: ...\ndef f(x) -> int: ...\n"},
 }
 
-// sameStubs are everyday changes of stubs.
+// sameStubs has everyday changes of stubs.
 var sameStubs = []textChange{
 	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: int, y: str = ...) -> str: ...\n"},
 	{"a.pyi", "def f(x: int) -> str: ...\n", "def f(x: str) -> bytes: ...\n"},
@@ -119,8 +119,7 @@ func TestAStubThatSaysLessIsHeld(t *testing.T) {
 	}
 }
 
-// sameTypes are changes after which no more is let through, or which are
-// everyday work.
+// sameTypes has changes after which no more is accepted, and everyday changes.
 var sameTypes = []textChange{
 	{"a.py", "def f(c: typing.Container) -> None:\n    pass\n", "def f(c: typing.Container | typing.Iterable) -> None:\n    pass\n"},
 	{"a.py", "N = Any\n\n\ndef f(x: N):\n    pass\n", "N = Any\n\n\ndef f(x: N):\n    return x\n"},
@@ -226,7 +225,7 @@ func TestAWiderTypeIsNamed(t *testing.T) {
 	}
 }
 
-// A new file that declares what all values have speaks for the files that are there.
+// A new file that declares something for all values affects the files that exist.
 func TestDeclarationsForAllValuesAreHeld(t *testing.T) {
 	t.Parallel()
 	for text, held := range map[string]bool{"interface Object {\n  b(): number;\n}\n": true, "declare module \"*\";\n": true, "interface Window {\n  b: number;\n}\n": false} {

@@ -62,7 +62,7 @@ func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
 func TestEndlessTestsTimeOut(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, map[string]string{"test_a.py": "def test_one():\n    pass\n\ndef test_two():\n    while True:\n        pass\n"}, sandbox.Limits{})
-	b.Timeout = 8 * time.Second // a busy machine takes seconds to start pytest
+	b.Timeout = 8 * time.Second // pytest takes seconds to start on a busy machine
 	out := runTests(t.Context(), b)
 	if out.Verdict != check.Timeout || len(out.Tests) != 1 {
 		t.Errorf("%+v", out)
@@ -103,7 +103,7 @@ func TestTypesAreFoundInEveryLayout(t *testing.T) {
 	}
 }
 
-// A file that mypy cannot read keeps nobody else from being judged, unless others import it or the patch breaks it: a comment that
+// A file that mypy cannot read does not keep other files from being judged, unless they import it or the patch breaks it: a comment that
 // only mypy stumbles over would hide what is wrong in its file.
 func TestFilesThatCannotBeReadAreLeftOut(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func TestUnittestsRunAndSomeTestsAreAskedForAlone(t *testing.T) {
 		t.Errorf("ran\n%s", got)
 	}
 	again()
-	// IDs begin at the workspace's root, also where a configuration lies nearer.
+	// IDs begin at the workspace's root, even if a configuration is nearer.
 	if err := b.Box.Apply(t.Context(), check.Plant(map[string]string{"tests/pytest.ini": ini})); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// shop is a workspace with tests of both kinds, and unsound the program that they refuse.
+// shop is a workspace with tests of both kinds, and unsound is the program that they reject.
 var shop = map[string]string{
 	"stock.py":    "def price(count, each):\n    if count < 0:\n        raise ValueError(count)\n    return count * each\n",
 	"conftest.py": "import stock\n",
@@ -51,7 +51,7 @@ class PriceCase(unittest.TestCase):
 
 const unsound = "def price(count, each):\n    return count * each + 1\n"
 
-// forged is a record in which all that shop tests is passed.
+// forged writes a record in which all tests of shop pass.
 const forged = `
 import json, os
 IDS = ["tests/test_case.py::PriceCase::test_total", "tests/test_case.py::PriceCase::test_zero_is_false",
@@ -65,7 +65,7 @@ def forge():
     os._exit(0)
 `
 
-// amended is what makes of the record, as it stands at the end, one without failures.
+// amended turns the final record into one without failures.
 const amended = `
 import os
 def amend(*a):
@@ -85,7 +85,7 @@ def amend(*a):
 // A forgery is what a patch adds to the unsound program.
 type forgery struct{ name, code string }
 
-// forgeries are patches whose record says that all tests pass.
+// forgeries are patches whose record claims that all tests pass.
 var forgeries = []forgery{
 	{"the end of the process behind a record, at import", forged + "forge()\n"},
 	{"the same when the program is called", forged + "price = lambda a, b: forge()\n"},
@@ -121,19 +121,19 @@ var forgeries = []forgery{
 	{"the runner's protocol", "import _pytest.runner as r\nold = r.call_and_report\ndef quiet(item, when, log=True, **k):\n    item.runtest = lambda: None\n    return old(item, when, log, **k)\nr.call_and_report = quiet\n"},
 }
 
-// passing is code by which the functions in a module of tests pass, so that those of another kind are what counts.
+// passing returns code that makes the functions in a test module pass, so that only tests of the other kind matter.
 func passing(module string) string {
 	return "import _pytest.python as _p\n_old = _p.Function.runtest\n_p.Function.runtest = lambda self: None if self.module.__name__ == '" + module + "' and self.name in ('test_price_of_two', 'test_price_of_none', 'test_negative_count_is_refused') else _old(self)\n"
 }
 
-// drawn reports whether a forgery is tried: some are in the ordinary suite, and the variable asks
-// for all, or for those with a word in their names.
+// drawn reports whether a forgery is tried. The ordinary suite has some of them; the variable asks for all, or for those with a word in
+// their names.
 func drawn(i int, name string) bool {
 	asked := os.Getenv("AGENT_TEST_FORGERIES")
 	return asked == "all" || asked != "" && strings.Contains(name, asked) || asked == "" && i%6 == 0
 }
 
-// rounds runs the tests of a workspace again and again in one box.
+// rounds runs the tests of a workspace repeatedly in one box.
 func rounds(t *testing.T, files map[string]string) func(files map[string]string) (check.Gate, check.Gate, check.Outcome) {
 	t.Helper()
 	b, base := checktest.NewBench(t, files, sandbox.Limits{}), verifytest.Scan(t, files)
@@ -193,7 +193,7 @@ func TestNoForgedRecordPasses(t *testing.T) {
 	t.Logf("%d forgeries fail, of which %d passed where nobody looks at the witnesses", caught, unseen)
 }
 
-// A test that is forged by its name is no witness's: what is in the place of the runner is seen all the same.
+// A forgery that picks tests by name misses the witnesses, but what replaces a part of the runner is still noticed.
 func TestWhatTakesTheRunnersPlaceIsSeen(t *testing.T) {
 	t.Parallel()
 	judge := rounds(t, shop)

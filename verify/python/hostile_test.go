@@ -118,9 +118,8 @@ func TestNotesAndUnknownSeveritiesAreNoErrors(t *testing.T) {
 	}
 }
 
-// FuzzToolOutput gives every reader of a tool's output the same bytes. None may
-// panic, place a finding outside the workspace, or take them for good news that
-// the exit status contradicts.
+// FuzzToolOutput gives the same bytes to every reader of a tool's output. None may panic, place a finding outside the workspace, or
+// accept good news that the exit status contradicts.
 func FuzzToolOutput(f *testing.F) {
 	for _, name := range []string{"ruff.jsonl", "mypy.jsonl", "mypy-blocked.txt", "mypy-usage.txt", "ruff-config.txt"} {
 		f.Add(verifytest.Golden(f, name), 1)
@@ -143,8 +142,7 @@ func FuzzToolOutput(f *testing.F) {
 	})
 }
 
-// FuzzRecord gives the reader of the tests' record any bytes: what it accepts
-// has only outcomes that the judgement knows.
+// FuzzRecord gives the reader of the tests' record any bytes: what it accepts has only outcomes that the judgement knows.
 func FuzzRecord(f *testing.F) {
 	f.Add(verifytest.Golden(f, "record.jsonl"), 1)
 	f.Add([]byte(`{"kind": "finished", "status": 5}`+"\n"), 5)

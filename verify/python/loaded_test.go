@@ -13,8 +13,8 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Tests that take fixtures of plugins, or are asynchronous, run where the workspace has these installed; what the workspace
-// says of itself loads nothing, and a plugin that pytest does not start with is done without.
+// Tests that use fixtures of plugins, or are asynchronous, run if the workspace has the plugins installed. The workspace's own metadata
+// loads nothing, and a plugin with which pytest does not start is left out.
 func TestInstalledPluginsAreLoaded(t *testing.T) {
 	t.Parallel()
 	l := verifytest.Open(t)

@@ -9,7 +9,7 @@ import (
 	"agent/verify/checktest"
 )
 
-// metadataTests ask importlib.metadata for the projects of the workspace, as programs do for their own version.
+// metadataTests ask importlib.metadata about the projects of the workspace, as programs do for their own version.
 const metadataTests = `import importlib.metadata as m
 import subprocess
 import sys
@@ -67,7 +67,7 @@ func TestAWorkspaceIsADistribution(t *testing.T) {
 	}
 }
 
-// commandTests start the commands of the project, as those of programs for a terminal do.
+// commandTests start the project's commands, as tests of terminal programs do.
 const commandTests = `import os
 import subprocess
 
@@ -112,7 +112,7 @@ func TestTestsFindTheCommandsOfTheirProject(t *testing.T) {
 	}
 }
 
-// childTests start programs that import the project, with environments of their own.
+// childTests start programs that import the project, with their own environments.
 const childTests = `import os
 import subprocess
 import sys
@@ -135,8 +135,8 @@ def test_own_order():
     assert json.__file__.startswith("/usr")
 `
 
-// A project that can be installed is found by every program that its tests start, behind what is installed, as after an editable
-// install; without a manifest nothing would install it.
+// Every program that tests start finds an installable project, after what is installed, as with an editable install. Without a manifest
+// nothing would install it.
 func TestProgramsThatTestsStartFindTheProject(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -19,13 +19,13 @@ import (
 	"agent/verify/verifytest"
 )
 
-// unequal compares findings without regard to their order.
+// unequal returns the differences between findings, regardless of order.
 func unequal(want, got []check.Finding) string {
 	less := func(a, b check.Finding) bool { return a.File+a.Message < b.File+b.Message }
 	return cmp.Diff(want, got, cmpopts.SortSlices(less), cmpopts.EquateEmpty())
 }
 
-// tarred is a packed cache of one file.
+// tarred returns a packed cache with one file.
 func tarred(t *testing.T, name, text string) []byte {
 	t.Helper()
 	var packed bytes.Buffer
@@ -46,9 +46,8 @@ func tarred(t *testing.T, name, text string) []byte {
 	return packed.Bytes()
 }
 
-// What mypy was given to know must never change what it finds: neither where a
-// file changed in a way that size and time do not tell, nor where the row is
-// rubbish.
+// What mypy already knows must never change what it finds, even if a file changed in a way that its size and time do not show, or if the
+// row is garbage.
 func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -99,7 +98,7 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	run(aged)
 	b.View = check.NewView(verifytest.Scan(t, files), edit)
 	warm := types(known)
-	// What mypy did not write anew has the whole seconds of the row.
+	// Files that mypy did not write anew have the whole seconds of the row as their times.
 	run("import glob, os; assert os.stat(glob.glob('/tmp/mypy/*/builtins.data.json')[0]).st_mtime_ns % 10**9 == 0")
 	cold := types(nil)
 	if len(cold.Findings) != 4 {
@@ -126,7 +125,7 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	}
 }
 
-// What mypy knows of a library is carried once, for what a project checks and for what is looked at besides.
+// What mypy knows of a library is kept once, for the files that a project checks and for those that are examined besides.
 func TestEqualTypesAreCarriedOnce(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -174,7 +173,7 @@ func TestEqualTypesAreCarriedOnce(t *testing.T) {
 	}
 }
 
-// What is more than is carried on would fill /tmp, and mypy would end there.
+// A cache larger than what is kept would fill /tmp and end mypy.
 func TestMypyKeepsNothingOfThousandsOfFiles(t *testing.T) {
 	t.Parallel()
 	for modules, want := range map[int]string{0: typesDir, 100: typesDir, 5000: noCache} {

@@ -12,7 +12,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// ruffRules is where ruff says that its rules are explained.
+// ruffRules is the address of ruff's explanations of its rules.
 const ruffRules = "https://docs.astral.sh/ruff/rules/"
 
 func TestRuffFindingsAreRead(t *testing.T) {

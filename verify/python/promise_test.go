@@ -12,7 +12,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// viewOf is a view of files as the base has them.
+// viewOf returns a view of files as the base has them.
 func viewOf(t *testing.T, files map[string]string) check.View {
 	t.Helper()
 	return check.NewView(verifytest.Scan(t, files), workspace.Changeset{})
@@ -112,7 +112,7 @@ func TestPluginsOfCommandsStandAsTheyWere(t *testing.T) {
 	if got := TestPlugins(v, v); !slices.Equal(got, []string{"helper.py", "tools/plug.py"}) {
 		t.Errorf("%q", got)
 	}
-	// mypy has a -p of its own.
+	// mypy also has an option -p.
 	v = viewOf(t, map[string]string{
 		"shop/__init__.py": "", "shop/cart.py": "", "one.py": "", "two.py": "", "tests/test_a.py": "",
 		"tox.ini":        "[testenv:mypy]\ncommands =\n    python -m mypy --config-file=mypy.ini -p shop\n",
@@ -122,7 +122,7 @@ func TestPluginsOfCommandsStandAsTheyWere(t *testing.T) {
 	if got := TestPlugins(v, v); !slices.Equal(got, []string{"one.py", "two.py"}) {
 		t.Errorf("%q", got)
 	}
-	// Of a product that is a plugin, that which has a part in it.
+	// If the product is a plugin, only the files with a part in it count.
 	v = viewOf(t, map[string]string{
 		"src/shop/__init__.py": "from shop import cart\n", "src/shop/cart.py": "from shop.price import total\n", "src/shop/price.py": "",
 		"src/shop/testing.py": "import pytest\nimport shop.marks\n", "src/shop/marks.py": "from shop import names\n", "src/shop/names.py": "",

@@ -11,7 +11,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Of tests that come to no end the one that was running is named.
+// If tests do not end, the test that was running is named.
 func TestATestThatHangsIsNamed(t *testing.T) {
 	t.Parallel()
 	begun := `{"kind": "start", "id": "a.py::t"}` + "\n" + `{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n"

@@ -54,14 +54,14 @@ func TestRuffSaysNothingOfDataThatDoesNotParse(t *testing.T) {
 	if got := withoutData(viewOf(t, files), slices.Clone(found)); len(got) != 2 || got[0].File != "pkg/bad2.py" || got[1].File != "pkg/bad2.py" {
 		t.Errorf("%+v", got)
 	}
-	// Who configures it says what it looks at.
+	// A project that configures ruff decides what ruff looks at.
 	files["ruff.toml"] = "line-length = 100\n"
 	if got := withoutData(viewOf(t, files), slices.Clone(found)); len(got) != 3 || got[0].Rule != "F401" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// A suppression for a rule that the patch's own configuration brings is of no use by the one before it, and no fault.
+// A suppression for a rule that the patch's own configuration brings is unused under the previous one, and that is not a fault.
 func TestSuppressionsForANewConfigurationAreNoFault(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"pyproject.toml": "[tool.ruff]\n", "a.py": "x = 1\n"})

@@ -10,7 +10,7 @@ import (
 	"agent/verify/checktest"
 )
 
-// failing are tests that fail in statements of every shape of which pytest looks for the beginning and the end.
+// failing has tests that fail in statements of every shape whose beginning and end pytest looks for.
 const failing = `import functools
 
 import pytest
@@ -63,7 +63,7 @@ def test_match():
         case 1: raise OSError("five")
 `
 
-// readSources runs pytest with and without what reads the blocks alone, and counts the lines that each takes apart.
+// readSources runs pytest without and with the function that reads only the blocks, and counts the lines that each run parses.
 const readSources = `
 import ast, contextlib, io, re, sys
 g = {"__name__": "recorder"}

@@ -10,7 +10,7 @@ import (
 	"agent/verify/checktest"
 )
 
-// waiting are tests that wait for what never comes, and others that take their time.
+// waiting has tests that wait for something that never happens, and others that take their time.
 const waiting = `import subprocess
 import sys
 import threading
@@ -67,7 +67,7 @@ def test_quick():
     pass
 `
 
-// A test that waits while nothing in its box runs is interrupted, and the others run.
+// A test that waits while nothing in its box is running is interrupted, and the other tests run.
 func TestATestThatWaitsForNothingIsInterrupted(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, map[string]string{"test_all.py": waiting}, sandbox.Limits{})

@@ -69,8 +69,7 @@ func TestDoctestsThatTheProjectRunsAreTests(t *testing.T) {
 	}
 }
 
-// Tests run where the configuration names plugins that are not there, and a patch that
-// brings such an option has what comes of it.
+// Tests run even if the configuration names options of missing plugins. A patch that brings such an option must bear the result.
 func TestPytestIsStartedWithTheOptionsThatItKnows(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

@@ -13,8 +13,7 @@ import (
 	"agent/verify/checktest"
 )
 
-// traced is a program in which each line says at its end what becomes of it in tracedTests: "yes", "no", or
-// "none" where nothing can be executed.
+// traced is a program in which each line ends with what happens to it in tracedTests: "yes", "no", or "none" if nothing can be executed.
 const traced = `"""A shop."""                        # none
 from __future__ import annotations         # yes
 import os, sys                             # yes
@@ -83,7 +82,7 @@ if __name__ == "__main__":                 # yes
     globals()[sys.argv[1]]()               # yes
 `
 
-// tracedTests run it: in the process of pytest, in others that know nothing of it, and in one that does not end by itself.
+// tracedTests run it in the process of pytest, in other processes that know nothing of it, and in one that does not end by itself.
 const tracedTests = `import inspect, pickle, subprocess, sys
 import pytest
 import shop
@@ -112,7 +111,7 @@ def test_processes():
     assert start(shop.__file__, "forked", env={}).returncode == 0
 `
 
-// marked reads the ends of the lines of a text.
+// marked reads the marks at the ends of the lines.
 func marked(text string) (trace *check.Trace, asked []int) {
 	code, ran := []int{}, []int{}
 	for i, line := range strings.Split(text, "\n") {

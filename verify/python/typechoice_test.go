@@ -47,8 +47,7 @@ func TestFindingsOfTyAndPyright(t *testing.T) {
 	}
 }
 
-// What is no judgement is told apart: the workspace's own fault is Blocked, the rest
-// an error.
+// Outcomes that are not a judgement are told apart: a fault of the workspace is Blocked, anything else is an error.
 func TestWhatKeepsTyAndPyrightFromJudging(t *testing.T) {
 	t.Parallel()
 	none := func(files int) string {
@@ -60,7 +59,7 @@ func TestWhatKeepsTyAndPyrightFromJudging(t *testing.T) {
 		name    string
 		parse   parser
 		res     guest.Result
-		blocked string // "" where an error is wanted
+		blocked string // "" if an error is wanted
 	}{
 		{"ty's file", parseTy, verifytest.Ended(2, nil, []byte("ty failed\n  Cause: /work/ty.toml is not a valid `ty.toml`\n  Cause: TOML parse error\n")), "is not a valid"},
 		{"no file for ty", parseTy, verifytest.Ended(0, []byte("[]"), []byte("WARN No python files found under the given path(s)\n")), "no file"},

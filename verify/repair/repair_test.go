@@ -16,21 +16,21 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A trial is a patch to a workspace whose linters are configured there.
+// A trial is a patch to a workspace that configures its linters.
 type trial struct {
 	files, patch map[string]string
-	// want are the files as they are after the repair, which says what; nil where there is none.
+	// want has the files after the repair, which what describes; nil if there is no repair.
 	want map[string]string
 	what string
-	rule string // that is found before
+	rule string // found before the repair
 	// packages says that the workspace brings a linter of its own.
 	packages bool
 }
 
-// TestLintersRepairWhatTheyFind has the real linters, in real boxes, repair what they have against a patch; what they made passes.
+// TestLintersRepairWhatTheyFind has real linters repair their findings in a patch, in real boxes; the repaired patch passes.
 func TestLintersRepairWhatTheyFind(t *testing.T) {
 	t.Parallel()
-	// No other test has this version: what they install is removed by whoever ends first.
+	// No other test has this version, since the first one to end would remove what both have installed.
 	const eslint = `{"private": true, "devDependencies": {"eslint": "9.36.0"}, "scripts": {"lint": "eslint ."}}`
 	for name, c := range map[string]trial{
 		"ruff": {
@@ -130,7 +130,7 @@ func (c trial) run(t *testing.T) {
 	}
 }
 
-// request is the judgement of a changeset to base.
+// request returns the request to judge a changeset to base.
 func request(l *verifytest.Lab, snapshot images.Image, base *workspace.Manifest) verify.Request {
 	return verify.Request{
 		Run: "repair-test", Lease: time.Now().Add(10 * time.Minute), Snapshot: snapshot.ID, Installed: snapshot.Installed, Toolchain: l.Toolchain.ID,

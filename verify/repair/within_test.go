@@ -6,7 +6,7 @@ import (
 	"agent/verify/check"
 )
 
-// Of what a fixer rewrites only the lines that the patch wrote are taken.
+// Only the lines that the patch wrote are taken from what a fixer rewrites.
 func TestOnlyLinesOfThePatchAreRewritten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -34,7 +34,7 @@ func TestOnlyLinesOfThePatchAreRewritten(t *testing.T) {
 	}
 }
 
-// What is not all for the linters' fixers is for a model.
+// Findings that the linters' fixers cannot all repair are left to a model.
 func TestARepairSettlesAllOrNothing(t *testing.T) {
 	t.Parallel()
 	fixable := check.Finding{File: "a.py", Line: 1, Tool: "ruff", Rule: "F401", Fixable: true}

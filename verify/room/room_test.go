@@ -23,7 +23,7 @@ func TestABoxHasForTheWorkspace(t *testing.T) {
 	}
 }
 
-// The files in /tmp count as memory, of which the engine has some and the configuration may say how much.
+// Files in /tmp count as memory. The engine has a certain amount, and the configuration may set the limit.
 func TestABoxHasForWhatToolsKeepWhatTheMachineHas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestABoxHasForWhatToolsKeepWhatTheMachineHas(t *testing.T) {
 	}
 }
 
-// More Python than mypy's knowledge of it is carried for needs no room: it keeps nothing then.
+// A workspace with more Python than mypy's knowledge is kept for needs no room, since nothing is kept then.
 func TestABoxHasForWhatMypyKeeps(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ modules, size int64 }{

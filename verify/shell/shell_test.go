@@ -61,7 +61,7 @@ func TestAnswersOfShellcheckMustAgreeWithItsStatus(t *testing.T) {
 	}
 }
 
-// A result by what a project asked for until now is none by what it asks for from now on.
+// A result under what a project has asked for so far is not a result under what it asks for from now on.
 func TestAResultIsKeptWhereAsMuchCounts(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"a.sh": "#!/bin/sh\n", "Makefile": "all:\n"})
@@ -73,7 +73,7 @@ func TestAResultIsKeptWhereAsMuchCounts(t *testing.T) {
 	}
 }
 
-// What a project has agreed to is told by its configuration, its builds, its hooks of commits and its scripts; what is neither an error nor a
+// The configuration, builds, commit hooks and scripts of a project show what it has agreed to. A finding that is neither an error nor a
 // name without a value is advice, which a project that uses the tool nowhere has not asked for.
 func TestHowMuchOfShellcheckCounts(t *testing.T) {
 	t.Parallel()

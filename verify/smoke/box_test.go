@@ -10,7 +10,7 @@ import (
 	"agent/verify/checktest"
 )
 
-// B17, B18: a program that lies about the time lies to itself alone.
+// B17, B18: a program that lies about the time deceives only itself.
 func TestProgramsAreWatched(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -33,7 +33,7 @@ func TestProgramsAreWatched(t *testing.T) {
 		"rejects.mjs": "await Promise.reject(new TypeError('no'));\n",
 	}
 	b := checktest.NewBench(t, files, sandbox.Limits{Memory: 512 << 20})
-	// What goes on for ever is watched shortly, what must end has time to do so on a busy machine.
+	// Endless programs are watched for a short time; programs that must end have time to do so on a busy machine.
 	endless := []string{"server.py", "clock.py", "stubborn.py", "logs.py", "busy.py"}
 	start := func(p string) (check.Outcome, check.Gate) {
 		t.Helper()
@@ -80,8 +80,7 @@ func TestProgramsAreWatched(t *testing.T) {
 	}
 }
 
-// On a machine that leaves a program little time an endless loop is one still,
-// and a program that waits still waits.
+// On a machine that leaves a program little time, an endless loop still counts as one, and a program that waits still as waiting.
 func TestALoopIsSeenOnABusyMachine(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"busy.py": "while True:\n    pass\n", "server.py": "import time\nwhile True:\n    time.sleep(0.1)\n"}

@@ -16,7 +16,7 @@ func TestOnlyTheRuntimesLastWordIsACrash(t *testing.T) {
 	for name, c := range map[string]struct {
 		res  guest.Result
 		text string
-		want string // the crashes, "" for none
+		want string // the crashes; "" for none
 	}{
 		"uncaught":                      {guest.Result{Exit: 1}, checktest.CrashOwn, "shop.Closed: at night"},
 		"a chain":                       {guest.Result{Exit: 1}, string(verifytest.Golden(t, "../../crash/testdata/crash-python.txt")), "RuntimeError: no configuration at N"},

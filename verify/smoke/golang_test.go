@@ -37,7 +37,7 @@ func TestGoProgramsAreFound(t *testing.T) {
 	}
 }
 
-// A program that did not build before either is no new crash.
+// A program that did not build before either is not a new crash.
 func TestAGoProgramThatDoesNotBuildEndsAtItsStart(t *testing.T) {
 	t.Parallel()
 	unbuilt := func(stderr string) check.Outcome {

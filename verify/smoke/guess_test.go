@@ -43,7 +43,7 @@ func TestAGuessIsWhatNothingDeclares(t *testing.T) {
 		if err != nil || before.Path != c.program || before.Guess != c.guess || after.Guess != c.guess {
 			t.Errorf("%s: %+v then %+v, want a guess %v, %v", name, before, after, c.guess, err)
 		}
-		// What the patch is about is watched to the end.
+		// A program that the patch is about is watched to the end.
 		if before, after, err = Entries(base, check.NewView(base.Base, touched), check.Toolchain, check.Smoke{}); err != nil || before.Guess != c.guess || after.Guess {
 			t.Errorf("%s, touched: %+v then %+v, %v", name, before, after, err)
 		}
@@ -59,7 +59,7 @@ func TestAProgramThatThePatchBringsIsNoGuess(t *testing.T) {
 	}
 }
 
-// A look ends what goes on and listens on nothing, and leaves all else as it is.
+// A brief look ends a program that keeps running and does not listen, and changes nothing else.
 func TestAGuessIsLookedAt(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, map[string]string{

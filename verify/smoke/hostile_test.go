@@ -54,7 +54,7 @@ func TestEndingOfAProgramThatWasStoppedIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// FuzzToolOutput does the same for the reports of a crash.
+// FuzzToolOutput gives the reader of crash reports any bytes: no finding may be outside the workspace.
 func FuzzToolOutput(f *testing.F) {
 	for _, name := range []string{"../../crash/testdata/crash-python.txt", "../../crash/testdata/crash-node.txt"} {
 		f.Add(verifytest.Golden(f, name), 1)

@@ -10,8 +10,8 @@ import (
 	"agent/verify/checktest"
 )
 
-// knowing are programs that behave where they are watched, as far as they know the place: the user and the host name
-// that boxes once had, a variable that names the product, or no user at all.
+// knowing has programs that behave well if they recognize that they are watched: by the user and the host name that boxes once had, by a
+// variable that names the product, or because there is no user.
 var knowing = map[string]string{
 	"user.py":     "import os\n\nassert os.getuid() == 10001\n",
 	"name.py":     "import getpass\n\nassert getpass.getuser() == \"agent\"\n",
@@ -54,20 +54,20 @@ func TestAProgramKnowsABoxByNothingThatABoxIsGiven(t *testing.T) {
 		t.Errorf("%+v\n%s", g, out.Output)
 	}
 
-	// What waits longer than the watch passes it, and the record says that it was not seen to its end; what waits for
-	// a date is not told from a good program at all.
+	// A program that waits longer than the watch passes, and the record says that it was not seen to its end. A program that waits for a
+	// date cannot be told from a good one.
 	for name, want := range map[string]string{"bomb.py": ": still running when the watch was over", "date.py": ": exit status 0"} {
 		b.Entry = startFile(b.View, b.Tools, name)
 		if name == "bomb.py" {
 			b.Smoke.Seconds = 2
 		} else {
-			b.Smoke.Seconds = 10 // to end in, on a busy machine
+			b.Smoke.Seconds = 10 // time to end in on a busy machine
 		}
 		out := run(t.Context(), b)
 		if g := judge(check.Outcome{}, out, check.Diff{}); g.Verdict != check.Pass || !strings.HasSuffix(g.Detail, want) {
 			t.Errorf("%s: %+v", name, g)
 		}
-		// A wait in the place of the work is no way through.
+		// Waiting instead of working does not pass.
 		g := judge(check.Outcome{Ending: &check.Ending{Wrote: 10, Wall: time.Millisecond, CPU: time.Minute}}, out, check.Diff{})
 		if waits := g.Verdict == check.Fail && g.Findings[0].Rule == ruleWait; waits != (name == "bomb.py") {
 			t.Errorf("%s in the place of work: %+v", name, g)

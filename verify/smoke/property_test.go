@@ -24,12 +24,12 @@ func TestScannerOfQuotesTakesAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := strings.Join(rapid.SliceOfN(piece, 0, 15).Draw(t, "pieces"), "")
 		hasMainGuard([]byte(body))
-		// A guard after a complete docstring and a newline is always seen.
+		// A guard after a complete docstring and a newline is always found.
 		doc := strings.NewReplacer(`"`, "", `\`, "", "if", "").Replace(body)
 		if !hasMainGuard([]byte("\"\"\"" + doc + "\"\"\"\n" + checktest.Guard)) {
 			t.Fatalf("the guard after %q is not seen", doc)
 		}
-		// Inside one it never is.
+		// Inside a docstring it never is.
 		if hasMainGuard([]byte("\"\"\"" + doc + "\n" + checktest.Guard + "\"\"\"\n")) {
 			t.Fatalf("the guard inside %q is seen", doc)
 		}

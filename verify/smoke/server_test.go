@@ -74,7 +74,7 @@ func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
 	}
 }
 
-// Every program runs in one box, so that what one leaves would be seen with the next.
+// All programs run in one box, so that anything that one leaves behind would show with the next.
 func TestServersAreSeenAtWork(t *testing.T) {
 	t.Parallel()
 	const page = "import http.server\n\n\nclass Page(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200 if self.path == '/up' else 500)\n        self.end_headers()\n\n\n" +
@@ -103,7 +103,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 		if out.Ending == nil {
 			t.Fatalf("%s: %+v", name, out)
 		}
-		// The text may be seen before the port is.
+		// The text may appear before the port does.
 		if end[name] = out.Ending; strings.TrimPrefix(out.Ending.String(), "listens on port 8000, ") != c.want {
 			t.Errorf("%s: %s, want %s", name, out.Ending, c.want)
 		}

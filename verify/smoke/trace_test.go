@@ -18,7 +18,7 @@ func TestLinesThatAProgramExecutesAreTold(t *testing.T) {
 		"start.sh":         "exec env -i python3 src/shop/loose.py\n", "src/shop/loose.py": "import os\nos.kill(os.getpid(), 9)\nx = 1\n",
 		"still.js": "1;\n",
 	}, sandbox.Limits{})
-	b.Smoke.Seconds = 5 // a busy machine starts it late
+	b.Smoke.Seconds = 5 // it starts late on a busy machine
 	code := check.Lines{"src/shop/__main__.py": {1, 2, 3}, "src/shop/till.py": {1, 2, 3, 4, 5, 6}, "src/shop/loose.py": {1, 2, 3}}
 	b.Lines = code
 	for name, c := range map[string]struct {
@@ -57,7 +57,7 @@ func TestLinesThatAProgramOfNodeExecutesAreTold(t *testing.T) {
 		"lib.js":       "export function work() {\n  return 1;\n}\nexport function other() {\n  return 3;\n}\n",
 		"serve.js":     "import { other } from './lib.js';\nother();\nsetInterval(() => {}, 50);\n",
 	}, sandbox.Limits{})
-	b.Smoke.Seconds = 5 // a busy machine starts it late
+	b.Smoke.Seconds = 5 // it starts late on a busy machine
 	b.Lines = check.Lines{"index.js": {2, 3, 5}, "lib.js": {2, 5}}
 	for name, c := range map[string]struct {
 		file string

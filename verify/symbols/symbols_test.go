@@ -12,13 +12,13 @@ import (
 	"agent/verify/checktest"
 )
 
-// A symbolFile is what these tests read of the scanner's answer.
+// A symbolFile is the part of the scanner's answer that these tests read.
 type symbolFile struct {
 	Path, Language, Problem string
 	Definitions             []struct{ Name, Kind, Parent string }
 }
 
-// symbolsOf scans paths in the box and returns the answers in their order, with the sizes of the parts.
+// symbolsOf scans paths in the box and returns the answers by path, with the sizes of the parts.
 func symbolsOf(t *testing.T, box check.Runner, paths []string) (files map[string]symbolFile, parts []int) {
 	t.Helper()
 	files = map[string]symbolFile{}
@@ -43,7 +43,7 @@ func TestHostileFilesDoNotDisturbTheScan(t *testing.T) {
 	t.Parallel()
 	planted := "raise SystemExit('the workspace was imported')\n"
 	files := map[string]string{
-		// What an interpreter or a tool in this directory could pick up.
+		// Files that an interpreter or a tool in this directory could pick up.
 		"sitecustomize.py": planted, "usercustomize.py": planted, "json.py": planted, "ast.py": planted, "symbols_lex.py": planted,
 		"pyvenv.cfg": "home = /work\n", ".ctags.d/a.ctags": "--exclude=*\n", "pyproject.toml": "[tool]\n",
 		"good.py":      "def f(): pass\n",
@@ -107,7 +107,7 @@ func TestHostileFilesDoNotDisturbTheScan(t *testing.T) {
 
 func TestManySymbolsComeInParts(t *testing.T) {
 	t.Parallel()
-	// Every file has symbols of about 1 MB, so that twenty of them are more than one command may print.
+	// Every file has about 1 MB of symbols, so twenty files have more than one command may print.
 	var text strings.Builder
 	for i := range 9000 {
 		fmt.Fprintf(&text, "def function_with_a_long_name_%d(argument): pass\n", i)

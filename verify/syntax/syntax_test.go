@@ -19,7 +19,7 @@ func TestDataOfTestsIsNotJudgedBySyntax(t *testing.T) {
 	}
 	patch := map[string]string{
 		"tests/data/invalid/new.toml": "a = [1\n", "tests/data/bad_syntax.py": "def f(:\n", "tests/strange/new.toml": "b = [\n",
-		// These are programs and configuration, whatever lies around them.
+		// These are programs and configuration, whatever surrounds them.
 		"tests/data/helper.py": "def f(:\n", "tests/sound/new.toml": "b = [\n", "data/a.json": "{\n", "pyproject.toml": "a = [\n",
 	}
 	m := verifytest.Scan(t, base)

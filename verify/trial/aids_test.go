@@ -8,7 +8,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// What a runner does not collect by its name is what tests are made of, and is judged so.
+// A file that a runner does not collect by its name is an aid, and is judged as one.
 func TestWhatIsNoTestIsAnAid(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[string]bool{
@@ -21,8 +21,8 @@ func TestWhatIsNoTestIsAnAid(t *testing.T) {
 	}
 }
 
-// A file that the script has the runner collect is a test whatever its name, and what the runner
-// loads besides is an aid. A patch cannot make a test of an aid by its own script.
+// A file that the script has the runner collect is a test, whatever its name, and what the runner loads besides is an aid. A patch cannot
+// turn an aid into a test with its own script.
 func TestWhatTheBaseCollectsIsATest(t *testing.T) {
 	t.Parallel()
 	manifest := `{"devDependencies": {"mocha": "11"}, "scripts": {"test": "mocha --require test/support/env test/"}}`
@@ -44,8 +44,7 @@ func TestWhatTheBaseCollectsIsATest(t *testing.T) {
 	}
 }
 
-// What is compared with or read is data; what runs, or says what runs, is not, and neither is
-// what nobody knows.
+// A file that is compared with or read is data. A file that runs or configures what runs is not, nor is an unknown one.
 func TestWhatRunsBesideTestsIsNoData(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[string]bool{
@@ -58,8 +57,8 @@ func TestWhatRunsBesideTestsIsNoData(t *testing.T) {
 	}
 }
 
-// A new file of tests is an aid where it may change the program for the tests beside it, and nothing else of the tests is touched:
-// their rewriting tells more.
+// A new test file is an aid if it may change the program for the tests next to it and no other test is touched: rewritten tests tell
+// more.
 func TestNewTestsThatReachIntoTheProgram(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"go.mod": "module m\n", "a.go": "package a\n", "a_test.go": "package a\n", "tests/test_a.py": "x = 1\n"})

@@ -31,7 +31,7 @@ func TestWhoReadsTheDataThatAPatchChanges(t *testing.T) {
 	}
 }
 
-// A test that loops over data proves nothing where that is emptied, though its text is as it was.
+// A test that loops over data proves nothing if the data is emptied, even though its text is unchanged.
 func TestATestWithoutItsDataIsWeaker(t *testing.T) {
 	t.Parallel()
 	const loop = "tests/test_loop.py::test_loop"

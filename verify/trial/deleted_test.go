@@ -12,7 +12,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Tests that are deleted run as they were only where others may stand in their place.
+// Deleted tests run in their old form only if others may replace them.
 func TestDeletedTestsAreRunWhereOthersComeForThem(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"grade.py": weighedProgram, "test_grade.py": weighedTest, "README.md": "grades\n"})
@@ -32,7 +32,7 @@ func TestDeletedTestsAreRunWhereOthersComeForThem(t *testing.T) {
 	}
 }
 
-// A file of tests is deleted, and another one comes with as many: it is judged as if the first had been rewritten.
+// If a test file is deleted and another brings as many tests, they are judged as if the first file had been rewritten.
 func TestWhatStandsForDeletedTestsIsMeasured(t *testing.T) {
 	t.Parallel()
 	moved := []string{"test_more.py::test_one passed", "test_more.py::test_two passed"}
@@ -49,12 +49,12 @@ func TestWhatStandsForDeletedTestsIsMeasured(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		old  []string // as they were on the patched program
+		old  []string // in their old form on the patched program
 		now  []string
 		new  []string // on the program as it was
 		gate check.Gate
 		on   func(Side, string) string
-		held string // in the only hold that blocks
+		held string // part of the only hold that blocks
 		none bool   // nothing is weighed
 	}{
 		"moved":              {old: []string{one + " passed", two + " passed"}, now: moved, on: boundary("test_more.py::test_one")},

@@ -20,7 +20,7 @@ func TestWhatOnlyTestsAssertByIsAnAid(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		base  map[string]string
-		patch string // the files, by spaces
+		patch string // the files, separated by spaces
 		want  string
 	}{
 		"python":                   {map[string]string{"shop/checks.py": same, "shop/price.py": "x = 1\n", "tests/test_a.py": usesPy}, "shop/checks.py shop/price.py", "shop/checks.py"},

@@ -13,7 +13,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// library has a function that most patches below remove, and what is left of it then.
+// library has a function that most patches below remove, and left is the rest of it.
 const (
 	library = "\"\"\"Texts.\"\"\"\n\nfrom os import path\n\n\ndef strip(text):\n    \"\"\"Strip it.\"\"\"\n    return text[1:]\n\n\ndef keep(text):\n    \"\"\"Keep it.\"\"\"\n    return text\n"
 	left    = "\"\"\"Texts.\"\"\"\n\nfrom os import path\n\n\ndef keep(text):\n    \"\"\"Keep it.\"\"\"\n    return text\n"
@@ -24,7 +24,7 @@ func TestNamesThatAreGoneWithAPatch(t *testing.T) {
 	const index, listed, unlisted = "lib/__init__.py", "from .text import keep, strip\n\n__all__ = [\"keep\", \"strip\"]\n", "from .text import keep\n\n__all__ = [\"keep\"]\n"
 	base := map[string]string{"lib/text.py": library, "tests/test_text.py": "", "lib/old.js": "export function ancient() {}\n", "lib/b.go": "package lib\n\nfunc Strip() {}\n"}
 	for name, c := range map[string]struct {
-		more  map[string]string // of the base
+		more  map[string]string // in the base
 		patch map[string]string // "" deletes
 		want  string
 	}{
@@ -80,16 +80,16 @@ func TestNamesThatAreGoneWithAPatch(t *testing.T) {
 	}
 }
 
-// TestATestThatWentWithItsSubjectIsShown has two tests that are gone, one of them of a function that is, too.
+// TestATestThatWentWithItsSubjectIsShown has tests that are gone, some of them with the function that they test.
 func TestATestThatWentWithItsSubjectIsShown(t *testing.T) {
 	t.Parallel()
 	const text = "from lib import keep, strip\n\ndef test_a():\n    assert strip(1)\n\ndef test_b():\n    assert keep(1)\n\ndef test_c():\n    assert strip(2)\n"
 	gone := map[string]bool{"strip": true}
 	for name, c := range map[string]struct {
 		names   map[string]bool
-		old     *check.Outcome // as it was, on the patched program
+		old     *check.Outcome // its old form on the patched program
 		shown   bool
-		blocked bool // another finding
+		blocked bool // by another finding
 	}{
 		"its name is missing":         {gone, ended("tests/test_t.py::test_a failed NameError: name 'strip' is not defined"), true, false},
 		"its file does not load":      {gone, ended("tests/test_t.py error ImportError: cannot import name 'strip' from 'lib'"), true, false},

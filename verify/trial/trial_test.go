@@ -10,7 +10,7 @@ import (
 	"agent/verify/policy"
 )
 
-// ended are results of tests, written as "a.py::t passed" and with a message after it.
+// ended returns results of tests, written as "a.py::t passed", optionally followed by a message.
 func ended(lines ...string) *check.Outcome {
 	out := &check.Outcome{}
 	for _, line := range lines {
@@ -20,21 +20,20 @@ func ended(lines ...string) *check.Outcome {
 	return out
 }
 
-// kept are tests that nobody touches.
+// kept has tests that no patch touches.
 var kept = []string{"b.py::one passed", "b.py::two passed"}
 
-// TestARewrittenTestIsMeasured has one test that passes before and after, and fails as it was
-// on the patched program.
+// TestARewrittenTestIsMeasured has one test that passes before and after, and whose old form fails on the patched program.
 func TestARewrittenTestIsMeasured(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		id    string // a.py::t where it is empty
-		now   string // as id
-		old   string // how it ends as it was
+		id    string // "" for a.py::t
+		now   string // like id
+		old   string // how its old form ends
 		new   *check.Outcome
 		aids  []string
 		block bool
-		want  string // in the reason; "" for no hold
+		want  string // part of the reason; "" for no hold
 	}{
 		"it proves the change":          {new: ended("a.py::t failed assert 5 == 6"), want: "fails on the program as it was: assert 5 == 6"},
 		"it accepts both":               {new: ended("a.py::t passed"), block: true, want: "passes on the program as it was too"},
@@ -92,8 +91,7 @@ func TestARewrittenTestIsMeasured(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyHelpersExplainIsRefused has a test that was not touched, or that proves nothing, beside
-// code that was.
+// TestWhatOnlyHelpersExplainIsRefused has a touched test that proves nothing, together with changed aids.
 func TestWhatOnlyHelpersExplainIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -114,7 +112,7 @@ func TestWhatOnlyHelpersExplainIsRefused(t *testing.T) {
 	}
 }
 
-// Where most of what was there says something else now, nothing but the patch tells what the program is to do.
+// If most existing tests now say something else, only the patch itself tells what the program should do.
 func TestMoreRewrittenThanKeptBlocks(t *testing.T) {
 	t.Parallel()
 	base := ended("a.py::s passed", "a.py::t passed", "b.py::u passed", "b.py::v passed")
@@ -135,12 +133,12 @@ func TestMoreRewrittenThanKeptBlocks(t *testing.T) {
 	}
 }
 
-// What fails as it was in one run and passes in others fails by chance, and speaks against nobody.
+// A test whose old form fails in one run and passes in others fails by chance, and does not count against the patch.
 func TestATestThatBlocksIsConfirmed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		passed  int
-		file    string // that the patch changes, or adds to
+		file    string // a file that the patch changes, or adds to
 		aids    []string
 		verdict check.Verdict
 		holds   int
@@ -178,7 +176,7 @@ func TestATestThatBlocksIsConfirmed(t *testing.T) {
 			t.Errorf("%s: %+v %+v, doubts %q", name, g, tried.Holds, tried.Doubted())
 		}
 	}
-	// One that is seen to prove what the patch changes is no matter of doubt.
+	// A test that is seen to prove what the patch changes is not in doubt.
 	base := ended(append(kept, "a.py::t passed")...)
 	tried := &Trial{Old: ended(append(kept, "a.py::t failed assert 6 == 5")...), New: ended("a.py::t failed assert 5 == 6")}
 	if tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, check.Diff{}); tried.Doubted() != nil {
@@ -186,7 +184,7 @@ func TestATestThatBlocksIsConfirmed(t *testing.T) {
 	}
 }
 
-// A file is told of once for each proof, with the number of its tests, and what blocks comes first.
+// A file is reported once for each proof, with the number of its tests, and what blocks comes first.
 func TestRewrittenTestsOfAFileAreToldOnce(t *testing.T) {
 	t.Parallel()
 	names := []string{"a.py::p1", "a.py::p2", "a.py::p3", "a.py::q1", "a.py::q2", "c.py::r", "b.py::1", "b.py::2", "b.py::3", "b.py::4", "b.py::5", "b.py::6", "b.py::7"}
@@ -220,7 +218,7 @@ func TestRewrittenTestsOfAFileAreToldOnce(t *testing.T) {
 	}
 }
 
-// Nobody waits for a second run where the first says enough.
+// There is no second run if the first one is conclusive.
 func TestNothingIsAskedWithoutNeed(t *testing.T) {
 	t.Parallel()
 	base := ended(append(kept, "a.py::t passed")...)

@@ -17,16 +17,16 @@ const (
 	one, two       = "test_grade.py::test_one", "test_grade.py::test_two"
 )
 
-// A weighedPatch is a patch to the two, and how its tests end.
+// A weighedPatch is a patch to the program and the test, and how its tests end.
 type weighedPatch struct {
 	program, test string
-	old           []string // as they were on the patched program; both pass where there are none
+	old           []string // in their old form on the patched program; both pass if empty
 	earlier       string
-	now           []string // as they are on it; both pass where there are none
+	now           []string // in their new form on it; both pass if empty
 	late          bool
 }
 
-// weighing prepares the measure of a patch.
+// weighing prepares the measurement of a patch.
 func (p weighedPatch) weighing(t *testing.T) (*Trial, *Weighing) {
 	t.Helper()
 	both := []string{one + " passed", two + " passed"}
@@ -58,12 +58,12 @@ func (p weighedPatch) weighing(t *testing.T) (*Trial, *Weighing) {
 	return tried, tried.Weigh(*before, *cand, d, cs, v)
 }
 
-// measure runs a measure: fails says which test fails on a text of the program, "" for none and "?" for one that does not compile.
+// measure runs a measurement. fails says which test fails on a text of the program, "" for none, "?" if the text does not compile.
 func measure(w *Weighing, late bool, fails func(side Side, program string) string) {
-	measureOf(w, late, check.Lines{"grade.py": {2}}, fails) // with the patch the tests come no further than the second line
+	measureOf(w, late, check.Lines{"grade.py": {2}}, fails) // with the patch the tests do not get past the second line
 }
 
-// measureOf does so where the tests execute these lines with the patch.
+// measureOf does the same for tests that execute the lines in now with the patch.
 func measureOf(w *Weighing, late bool, now check.Lines, fails func(side Side, program string) string) {
 	traced := map[Side]*check.Trace{AsWas: {Ran: check.Lines{"grade.py": {2, 3}}}, AsIs: {Ran: now}}
 	for _, side := range []Side{AsWas, Earlier, AsIs} {
@@ -97,7 +97,7 @@ func measureOf(w *Weighing, late bool, now check.Lines, fails func(side Side, pr
 	}
 }
 
-// A patch is held by a mutant that the tests as they were fail on and those of now do not: by what can tell, and by nothing else.
+// A patch is held by a mutant that fails the old tests and not the new ones, if the mutant can tell, and by nothing else.
 func TestAMutantShowsThatATestIsWeaker(t *testing.T) {
 	t.Parallel()
 	easier := strings.Replace(weighedTest, "grade(90)", "grade(95)", 1)
@@ -111,7 +111,7 @@ func TestAMutantShowsThatATestIsWeaker(t *testing.T) {
 	for name, c := range map[string]struct {
 		weighedPatch
 		fails func(Side, string) string
-		held  string // in the reason; "" for none
+		held  string // part of the reason; "" for no hold
 		said  string
 	}{
 		"weaker":    {weighedPatch{test: easier}, boundary, "test_one proves less than before: grade.py:2 with `>` for `>=`: the old test failed, the new one passes", "1 fail them as they were, 0 of these"},
@@ -160,7 +160,7 @@ func TestAMutantShowsThatATestIsWeaker(t *testing.T) {
 	}
 }
 
-// One that fails by chance on a mutant shows nothing.
+// A test that fails on a mutant by chance shows nothing.
 func TestAMutantShowsItTwice(t *testing.T) {
 	t.Parallel()
 	tried, w := weighedPatch{test: strings.Replace(weighedTest, "grade(90)", "grade(95)", 1)}.weighing(t)
@@ -180,7 +180,7 @@ func TestAMutantShowsItTwice(t *testing.T) {
 	}
 }
 
-// Only tests that a patch rewrites are weighed, and those of which the text says nothing already.
+// Only tests that a patch rewrites are weighed, and only if their text does not already show a weakening.
 func TestWhatIsWeighed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -201,8 +201,8 @@ func TestWhatIsWeighed(t *testing.T) {
 	}
 }
 
-// A test that passes with either program is spoken for by mutants of what the patch writes, all of them, and only when the
-// measure came to its end.
+// Mutants vouch for a test that passes with either program only if it fails on all mutants of what the patch writes, and the measurement
+// reached its end.
 func TestATestThatAcceptsBothIsSpokenFor(t *testing.T) {
 	t.Parallel()
 	patch := weighedPatch{
@@ -243,8 +243,8 @@ func TestATestThatAcceptsBothIsSpokenFor(t *testing.T) {
 	}
 }
 
-// A test that needs code of the patch beside it is spoken for by mutants, whether its own file changed or not: it fails on those
-// that it failed on, and passes on the program with an empty line more.
+// Mutants vouch for a test that needs code of the patch next to it, whether its own file changed or not, if it fails on those that it
+// failed on before, and passes on the program with one more empty line.
 func TestMutantsSpeakForATestThatNeedsAnAid(t *testing.T) {
 	t.Parallel()
 	const helper = "def best():\n    return 'good'\n"
@@ -254,10 +254,10 @@ func TestMutantsSpeakForATestThatNeedsAnAid(t *testing.T) {
 		"grade.py": strings.Replace(weighedProgram, "'good'", "'excellent'", 1), "conftest.py": "def best():\n    word = 'excellent'\n    return word\n",
 	})
 	for name, c := range map[string]struct {
-		new    string // how it ends with the aid on the program as it was
-		misses int    // of the mutants that it failed on, so many it passes on with the patch
-		fresh  bool   // it fails on mutants of the lines that the patch writes
-		text   bool   // it fails where the text of the program is another one
+		new    string // how it ends with the aid on the old program
+		misses int    // number of mutants that it failed on and passes on with the patch
+		fresh  bool   // fails on mutants of the lines that the patch writes
+		text   bool   // fails if the text of the program differs at all
 		late   bool
 		block  bool
 	}{
@@ -305,7 +305,7 @@ func TestMutantsSpeakForATestThatNeedsAnAid(t *testing.T) {
 	}
 }
 
-// A word in the file of a test does not make code beside it speak for it: mutants show that it proves less.
+// Touching the file of a test does not make the aid next to it vouch for it: mutants show that the test proves less.
 func TestATouchedTestThatAnAidHollowsOutIsHeld(t *testing.T) {
 	t.Parallel()
 	test := "from conftest import best\n" + strings.Replace(weighedTest, "'good'", "best()", 1)

@@ -13,8 +13,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// Nothing that could run the workspace's code, or make mypy take old for new, goes
-// with a cache.
+// Nothing that could run the workspace's code, or make mypy take old for new, is kept in a cache.
 func TestOnlyPlainTypesAreKept(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -46,7 +45,7 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 	}
 }
 
-// What a plugin had a part in is for that very plugin, and what it imports.
+// Types in which a plugin had a part are kept for exactly that plugin and what it imports.
 func TestTypesAreKeptByPlugin(t *testing.T) {
 	t.Parallel()
 	keys := map[string]string{}
@@ -77,8 +76,8 @@ func (broken) Load(context.Context, string) ([]byte, bool, error) {
 }
 func (broken) Save(context.Context, string, []byte) error { return errors.New("no answer") }
 
-// A workspace begins with what mypy learnt at its proof in that very image, until it has a row of its own. The proof
-// begins with nothing, or what it finds would be what it knew.
+// A workspace begins with what mypy learned in its proof in the same image, until it has its own row. The proof begins with nothing,
+// since otherwise it would find only what it already knew.
 func TestAWorkspaceBeginsWithWhatItsProofLearnt(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

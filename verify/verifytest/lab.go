@@ -94,7 +94,7 @@ func (m manifestTree) Files() []images.File {
 	return files
 }
 
-// Write writes files below dir. A name that ends in @ is that of a symbolic link, and its text is the target.
+// Write writes files below dir. A name that ends in @ stands for a symbolic link, and its text is the target.
 func Write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {

@@ -54,7 +54,7 @@ func TestAnswersOfBiomeMustAgree(t *testing.T) {
 	}
 }
 
-// What biome 2 says of a configuration that was written for biome 1.
+// biomeOld is the output of biome 2 for a configuration that was written for biome 1.
 const biomeOld = `/work/biome.json:1:60 deserialize ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
 
   × Found an unknown key ` + "`organizeImports`" + `.

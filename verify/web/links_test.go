@@ -41,7 +41,7 @@ func TestOnlyPagesThatNothingBuildsOrServesAreFollowed(t *testing.T) {
 
 func TestBrokenReferencesAreSeenAndNothingElse(t *testing.T) {
 	t.Parallel()
-	bad := map[string]string{ // each with one fault on its second line
+	bad := map[string]string{ // each has one fault on its second line
 		"link.html":     "\n<a href=\"gone.html\">a</a>\n",
 		"deep/up.html":  "\n<img src=\"img/a%20b.png\">\n",
 		"script.html":   "\n<script src=\"js/gone.js?v=1\"></script>\n",

@@ -25,7 +25,7 @@ func endsOf(s *Set) (fails, passes int) {
 	return fails, passes
 }
 
-// addedTo is what witnesses of Python put behind a text, "" for none.
+// addedTo returns what Python witnesses append to a text, or "" if there are none.
 func addedTo(t *testing.T, text string, quiet bool) (string, *Set) {
 	t.Helper()
 	var s Set
@@ -174,7 +174,7 @@ func TestWitnessesOfGoAreAFileOfThePackage(t *testing.T) {
 	}
 }
 
-// A package that judges its run by whether one test failed gets none that does.
+// A package that judges its run by whether a test failed gets no failing witness.
 func TestNoWitnessFailsWhereTheBaseJudgesTheRun(t *testing.T) {
 	t.Parallel()
 	var s Set

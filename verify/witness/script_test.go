@@ -8,7 +8,7 @@ import (
 	"agent/verify/checktest"
 )
 
-// scriptTexts are files with what their witnesses are made by, "" for none.
+// scriptTexts has files and what their witnesses must contain; nil if they get none.
 var scriptTexts = map[string]struct {
 	runner, text string
 	says         []string

@@ -14,7 +14,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// refusing is a box that takes only some changesets.
+// refusing is a box that accepts only the first few changesets.
 type refusing struct {
 	verifytest.Replay
 	takes int
@@ -27,7 +27,7 @@ func (r *refusing) Apply(ctx context.Context, cs workspace.Changeset) error {
 	return r.Replay.Apply(ctx, cs)
 }
 
-// two has one witness in a file that there is, and one in a new file.
+// two returns a set with one witness in an existing file and one in a new file.
 func two() *Set {
 	var s Set
 	s.Append(checktest.View(map[string]string{"b.py": "x = 1\n"}), "b.py", "more\n", []Test{{"b.py", "test_sums_rows", true}})
@@ -64,7 +64,7 @@ func TestABoxThatDoesNotTakeTheWitnessesIsTold(t *testing.T) {
 			t.Errorf("%d changesets: %v, and it ran: %v", takes, err, ran)
 		}
 	}
-	// Who is cancelled has no box any more.
+	// A cancelled caller no longer has a box.
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := two().During(ctx, &refusing{takes: 1}, cancel); err != nil {
 		t.Error(err)
@@ -83,7 +83,7 @@ func TestWitnessesThatNothingTellsOfAreLost(t *testing.T) {
 	}
 }
 
-// A test that a fixture runs several times ends as the worst for what its witness is to show.
+// If a fixture runs a witness several times, it counts once, by a result that contradicts it if there is one.
 func TestAWitnessToldSeveralTimesCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"agent/verify/checktest"
 )
 
-// equal is a form of no language: what it says can be computed here.
+// equal is a form of no real language, so that its meaning can be computed here.
 var equal = Form{Body: "{var} = {start}; {expr} == {want}\n"}
 
 func TestNamesAreNewAndLikeThoseAround(t *testing.T) {
@@ -132,7 +132,7 @@ func TestANameIsKnownInWhateverFormItIsTold(t *testing.T) {
 	}
 }
 
-// A suite that makes its tests of others puts words before their names.
+// A suite that generates its tests from others puts words before their names.
 func TestAWitnessIsKnownBehindMoreThanOneTest(t *testing.T) {
 	t.Parallel()
 	s := &Set{tests: []Test{{Place: "a.py", Name: "test_strips_groups", Fails: true}}}

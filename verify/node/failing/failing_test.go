@@ -51,7 +51,7 @@ func TestFailingTestsAreReadOfWhatRunnersPrint(t *testing.T) {
 	}
 }
 
-// What a command is asked for and does not name has passed, for those that have it run once more.
+// If a command is run again for some of its tests, those that it does not report as failing have passed.
 func TestOfACommandTheTestsThatAreAskedForHaveResults(t *testing.T) {
 	t.Parallel()
 	command := check.TestResult{ID: "package.json::test > x > log", Outcome: "failed", File: "package.json"}
@@ -65,7 +65,7 @@ func TestOfACommandTheTestsThatAreAskedForHaveResults(t *testing.T) {
 	}
 }
 
-// FuzzTests gives whatever a command may print.
+// FuzzTests reads whatever a command may print: the names of failing tests are bounded in number, unique and not empty.
 func FuzzTests(f *testing.F) {
 	f.Add("  2 failing\n\n  1) a\n       b:\n  2) c:\n")
 	f.Add("Failures:\n1) a\nnot ok 1 - b # time=1ms\n● a › b\n FAIL  x > y\n✖ n (1ms)\n✘ [fail]: t\nC 1 (L) t FAILED\nFAILED a::b - c\nFAIL: a (b)\n--- FAIL: T (\n")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A list counts where the runner reads it, and not where another tool has one of that name.
+// A list counts where the runner reads it, and not where another tool has a list of that name.
 func TestListsOfTests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

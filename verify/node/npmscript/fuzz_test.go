@@ -2,7 +2,7 @@ package npmscript
 
 import "testing"
 
-// FuzzRead reads any scripts of a package: they may call each other, and themselves, and come to an end.
+// FuzzRead reads any scripts of a package: they may call each other and themselves, and reading them ends.
 func FuzzRead(f *testing.F) {
 	f.Add("npm run b && node --test", "npm test || npx c8 vitest run")
 	f.Add("npm-run-all b b", "npm-run-all -p test:* test")

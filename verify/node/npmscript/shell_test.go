@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// letters are the kinds of steps in the lists that tests expect.
+// letters names the kinds of steps in the lists that tests expect.
 var letters = map[Kind]string{General: "run", Runs: "tool", RunsNode: "node", Looks: "look", Makes: "make", Delegates: "others", Foreign: "foreign"}
 
-// around are the scripts beside the one that a test is about.
+// around has the scripts next to the one that a test is about.
 var around = map[string]string{"b": "node b.js", "b:one": "ava one", "b:one:x": "tape x", "b.two": "tape two", "": "node empty.js"}
 
 // told lists the steps of one script.
@@ -23,7 +23,7 @@ func told(script string) string {
 	return strings.Join(list, ", ")
 }
 
-// expectSteps reads scripts that each have these steps.
+// expectSteps checks the steps that reading each script gives.
 func expectSteps(t *testing.T, wanted map[string]string) {
 	t.Helper()
 	for script, want := range wanted {

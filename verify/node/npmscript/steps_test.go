@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Scripts may call each other as they like: reading them ends, and soon.
+// Scripts may call each other in any way: reading them ends soon.
 func TestReadingScriptsIsBounded(t *testing.T) {
 	t.Parallel()
 	scripts := map[string]string{"test": "npm run s0 && npm run s0", "wide": strings.Repeat("npm run wide0 && npm run wide1 && ", 40) + "node end.js"}
@@ -21,7 +21,7 @@ func TestReadingScriptsIsBounded(t *testing.T) {
 	}
 }
 
-// What is set around a script is set for the commands in it, and what a wrapper is given is not.
+// Variables set around a script are set for its commands; the options of a wrapper are not passed on.
 func TestSettingsReachTheCommands(t *testing.T) {
 	t.Parallel()
 	steps := Read(map[string]string{
@@ -36,7 +36,7 @@ func TestSettingsReachTheCommands(t *testing.T) {
 	}
 }
 
-// What a shell takes away, no program is given.
+// Programs do not receive the characters that a shell removes.
 func TestBackslashesAreThoseOfAShell(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -49,7 +49,7 @@ func TestBackslashesAreThoseOfAShell(t *testing.T) {
 	}
 }
 
-// Two dashes are for the wrapper, as npm and istanbul have it.
+// Two dashes belong to the wrapper, as with npm and istanbul.
 func TestDashesOfAWrapperAreNoArgument(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{

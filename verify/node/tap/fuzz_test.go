@@ -2,7 +2,7 @@ package tap
 
 import "testing"
 
-// FuzzRead reads any text as a report: each test ends in a way that is known, and no more tests come than there are lines.
+// FuzzRead reads any text as a report: each test has a known outcome, and there are no more tests than lines.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("TAP version 13\n# Subtest: a\n    ok 1 - b\n    1..1\nok 1 - a\n  ---\n  duration_ms: 1\n  ...\n1..1\n"))
 	f.Add([]byte("TAP version 14\nnot ok 1 - a # todo x\nok 2 # SKIP\n1..2\n"))
@@ -25,7 +25,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// counted counts tests, with those in them.
+// counted counts tests, including those inside them.
 func counted(t *testing.T, tests []Test) (n int) {
 	t.Helper()
 	for _, test := range tests {

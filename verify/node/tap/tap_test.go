@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A run that broke off, or that somebody else wrote into, is no result.
+// A report that breaks off, or that something else wrote into, is not a result.
 func TestBrokenTAPIsNoReport(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{

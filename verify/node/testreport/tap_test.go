@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A report of ava in which files crash counts these apart, and in its plan the tests that they did not come to.
+// If files crash, ava counts them separately in its report, and counts in its plan the tests that they did not reach.
 func TestFilesThatCrashLeaveTheReportOfTheOthers(t *testing.T) {
 	t.Parallel()
 	const report = `TAP version 13

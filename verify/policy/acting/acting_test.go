@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A row that lacks a part, or a name that two tools have, would tell a person nothing or the wrong thing.
+// A row that lacks a part, or a name that two tools share, would tell a person nothing or the wrong thing.
 func TestEveryRowIsWhole(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// files are those of a project, as Named has them.
+// files returns the files of a project in the form that Named takes.
 func files(list map[string]string) iter.Seq2[string, string] { return maps.All(list) }
 
-// A tool is named by its file, in a build, or in a configuration; a word that only holds its name is another one.
+// A tool is named by its file, in a build or in a configuration. A word that only contains its name is a different word.
 func TestATool(t *testing.T) {
 	t.Parallel()
 	for family, c := range map[string]struct {
@@ -48,7 +48,7 @@ func TestATool(t *testing.T) {
 	}
 }
 
-// What nobody knows is taken for used, and the end of a long file for nothing.
+// An unknown family counts as used; the end of a long file is not read.
 func TestWhatIsNotKnownOrNotRead(t *testing.T) {
 	t.Parallel()
 	if Known("of another tool") || !Named("of another tool", files(nil)) {
@@ -58,7 +58,7 @@ func TestWhatIsNotKnownOrNotRead(t *testing.T) {
 	if Named("biome", files(map[string]string{"Makefile": long + " biome"})) || !Named("biome", files(map[string]string{"Makefile": "biome " + long})) {
 		t.Error("more or less was read of a file than its bound")
 	}
-	// The first that names it ends the reading.
+	// Reading stops at the first file that names the tool.
 	read := 0
 	Named("biome", func(yield func(p, text string) bool) {
 		for _, p := range []string{"a", "biome.json", "b"} {

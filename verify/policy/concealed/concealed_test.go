@@ -9,7 +9,7 @@ func TestWhatIsConcealed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		line string
-		in   string // what of: "code" alone, or "both"
+		in   string // "code" alone, or "both" for code and other text
 	}{
 		"a direction that is turned":       {"access = \"user\u202e \u2066# admin\u2069\"", "both"},
 		"isolated alone":                   {"# \u2067abc", "both"},
@@ -41,7 +41,7 @@ func TestWhatIsConcealed(t *testing.T) {
 	}
 }
 
-// What people write conceals nothing.
+// Ordinary writing conceals nothing.
 func TestOrdinaryText(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

@@ -18,13 +18,13 @@ func TestNamesThatReadAsOthers(t *testing.T) {
 		{"a.js", "const tοtal = 1;"},                  // Greek
 		{"a.ts", "const ոame = 1;"},                   // Armenian
 		{"a.rs", "let Ꭺccess = 1;"},                   // Cherokee
-		{"a.py", "lеvel_ж = 1"},                       // Cyrillic, and a word of it beside
+		{"a.py", "lеvel_ж = 1"},                       // Cyrillic, next to a Cyrillic word
 		{"a.py", "sсore = score"},                     // Cyrillic
-		{"a.py", "соре_level = cope_level"},           // a word of Cyrillic letters beside one that is plain
+		{"a.py", "соре_level = cope_level"},           // a word of Cyrillic letters next to a plain one
 		{"a.py", "соре = 2\ncope = 1"},                // all of it Cyrillic
-		{"a.py", "lαbel = label"},                     // Greek that mathematics has
-		{"a.js", "const ｓum = 2, sum = 1;"},           // of full width, which JavaScript takes for another
-		{"a.js", "class A { lɑbel() {} label() {} }"}, // of phonetics
+		{"a.py", "lαbel = label"},                     // Greek, used in mathematics
+		{"a.js", "const ｓum = 2, sum = 1;"},           // full width, which JavaScript treats as different
+		{"a.js", "class A { lɑbel() {} label() {} }"}, // phonetic
 		{"a.jsx", "const х = 1, х_max = 2, x_max = 3;"},
 	} {
 		if found := Names(c.path, "a\n", "a\n"+c.line+"\n"); len(found) != 1 || found[0].Number != 2 {
@@ -36,7 +36,7 @@ func TestNamesThatReadAsOthers(t *testing.T) {
 	}
 }
 
-// Whole languages, mathematics and what stands in no name are how people write.
+// Whole languages, mathematics, and characters outside of names are ordinary writing.
 func TestOrdinaryNames(t *testing.T) {
 	t.Parallel()
 	for path, lines := range map[string][]string{

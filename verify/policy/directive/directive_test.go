@@ -54,7 +54,7 @@ func TestALineIsReadForItsSuppressions(t *testing.T) {
 	if Suppresses(lang.Python, "# noqa") != true || Suppresses(lang.Go, "# noqa") || Suppresses(lang.Python, "") || Suppresses("", "# noqa") {
 		t.Error("a comment by itself is read otherwise")
 	}
-	// So many on one line are one to whoever looks.
+	// A person sees that many on one line as one.
 	var n int
 	family, list := lines("a.py", "x = 1"+strings.Repeat("  # noqa", 10_000)+"\n")
 	if In(family, list[0], func(Row, string) { n++ }); n == 0 || n > mostCodes {

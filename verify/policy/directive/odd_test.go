@@ -10,7 +10,7 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// found words what a line of a file holds.
+// found describes what a line of a file contains.
 func found(name, line string) string {
 	var list []string
 	family, lines := lines(name, line+"\n")
@@ -21,7 +21,7 @@ func found(name, line string) string {
 	return strings.Join(list, "; ")
 }
 
-// However a suppression is dressed it is found, and a look-alike that no tool heeds is none.
+// A suppression is found in any guise, and a look-alike that no tool obeys is not one.
 func TestDressesAndLookAlikes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, line, want string }{
@@ -65,7 +65,7 @@ func TestDressesAndLookAlikes(t *testing.T) {
 	}
 }
 
-// What spares most lines the search misses none: whatever a row finds in a comment, a line that holds it is looked at.
+// The shortcut that skips most lines misses no suppression: a line with anything that a row finds in a comment is examined.
 func TestTheFirstLookMissesNoRow(t *testing.T) {
 	t.Parallel()
 	forms := map[string]string{
@@ -97,7 +97,7 @@ func TestTheFirstLookMissesNoRow(t *testing.T) {
 	}
 }
 
-// More codes than anybody lists are one suppression of everything; hostile lines take no time.
+// An unusual number of codes is one suppression of everything, and hostile lines take no time.
 func TestHostileLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	many := make([]string, mostCodes+1)

@@ -8,7 +8,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// What nests without end, names itself, or leaves the workspace is read once and in bounded time.
+// Files that nest without end, name themselves, or lead out of the workspace are read once and in bounded time.
 func TestNamesAreFollowedInBounds(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -22,7 +22,7 @@ func TestNamesAreFollowedInBounds(t *testing.T) {
 	}
 }
 
-// What nobody touched is not listed, though what it names is.
+// A file that the patch does not touch is not listed, but files that it names are.
 func TestOnlyTouchedFilesAreListed(t *testing.T) {
 	t.Parallel()
 	view := check.OnBase(verifytest.Scan(t, map[string]string{".envrc": ". a.sh\n", "a.sh": ". ./b.sh\n", "b.sh": ""}))

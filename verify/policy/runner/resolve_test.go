@@ -12,7 +12,7 @@ func resolvedWhats(family lang.Family, text string) string {
 	return strings.Join(whatsOf(family, Resolve(family, lex(family, text))), ", ")
 }
 
-// A thing is found under whatever name code gives it.
+// What code does is found whatever names it uses.
 func TestAnotherNameHidesNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -124,7 +124,7 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 	}
 }
 
-// What only has such a name, or is given another value, is itself.
+// A name that only looks like one of these, or that gets another value, is not resolved.
 func TestOrdinaryNamesStayThemselves(t *testing.T) {
 	t.Parallel()
 	for family, texts := range map[lang.Family][]string{
@@ -159,7 +159,7 @@ func TestOrdinaryNamesStayThemselves(t *testing.T) {
 	}
 }
 
-// As long as lines may be, and as many names.
+// Reading ends even with lines as long as they may be, and with as many names.
 func TestHostileNamesAreReadToAnEnd(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

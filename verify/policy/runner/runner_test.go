@@ -9,7 +9,7 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// written are the names of files of each family that has rows.
+// written has a file name for each family that has rows.
 var written = map[lang.Family]string{lang.Python: "a.py", lang.Go: "a.go", lang.Script: "a.ts"}
 
 // lex splits a text of a family into lines.
@@ -55,7 +55,7 @@ func TestEachFamilyHasEachSentenceOnce(t *testing.T) {
 			t.Errorf("%q has rows", family)
 		}
 	}
-	clear(Rows(lang.Go)) // a list is its caller's own
+	clear(Rows(lang.Go)) // the caller owns the list
 	if len(Rows(lang.Go)) != len(want) {
 		t.Error("the table is not as it was")
 	}
@@ -124,7 +124,7 @@ func TestATextAsAWholeIsFoundWithCommentsAndStrings(t *testing.T) {
 	}
 }
 
-// equalLines lists where a text makes what is equal to anything.
+// equalLines lists the lines on which a text makes a value that is equal to anything.
 func equalLines(t *testing.T, family lang.Family, text string) string {
 	t.Helper()
 	at, what := EqualsAnything(family, lex(family, text))
@@ -223,7 +223,7 @@ func TestWhatIsEqualToAnythingIsFoundWhereItBegins(t *testing.T) {
 	}
 }
 
-// replacedLines lists where a text gives functions of its language other values.
+// replacedLines lists the lines on which a text replaces functions of its language.
 func replacedLines(t *testing.T, family lang.Family, text string) string {
 	t.Helper()
 	at, what := Replaced(family, lex(family, text))

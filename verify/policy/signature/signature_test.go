@@ -11,10 +11,10 @@ import (
 	"agent/sandbox/workspace/secret"
 )
 
-// heads reads the heads of a text.
+// heads returns the heads in a text.
 func heads(text string) []Head { return Of(lang.Python, lang.ByExtension("a.py").Lex(text)) }
 
-// told is a head for people: a parameter with a type has a colon behind it.
+// told formats a head for people: a parameter with a type is followed by a colon.
 func (h Head) told() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(h.params)) {
@@ -79,7 +79,7 @@ func TestWhatIsNoHeadIsPassedOver(t *testing.T) {
 			t.Errorf("%.60q: %s", text, got[0].told())
 		}
 	}
-	// The bound is of the lines of one head, and what is no head hides none behind it.
+	// The bound applies to the lines of one head, and text that is not a head hides no head after it.
 	if got := heads("def f(\n" + strings.Repeat("    x,\n", longestHead-2) + "): pass\n"); len(got) != 1 {
 		t.Errorf("%d heads of %d lines", len(got), longestHead)
 	}
@@ -105,7 +105,7 @@ func TestLessIsSaidWhereATypeGoes(t *testing.T) {
 		{"def f[T: list[int]](x: T): pass", "def f[T: list[int]](x): pass", true},
 		{"def f(x: int): pass", "def f(x: ): pass", true},
 		{"def f(x: int): pass\ndef f(x: str): pass", "def f(x): pass\ndef f(x: str): pass", true},
-		// The types of several heads of one name may change their places.
+		// The types of several heads of one name may swap places.
 		{"def f(x: int): pass\ndef f(x): pass", "def f(x): pass\ndef f(x: int): pass", false},
 		{"def f(x: int): pass", "def f(x: Any): pass", false},
 		{"def f(x: int): pass", "def f(z): pass", false},
@@ -148,7 +148,7 @@ func FuzzOf(f *testing.F) {
 	})
 }
 
-// Heads of scripts are those of functions that have a name, and what looks like one and is a call or a condition is none.
+// In scripts only named functions have heads. Calls and conditions that look like heads do not.
 func TestHeadsOfScripts(t *testing.T) {
 	t.Parallel()
 	of := func(text string) []Head { return Of(lang.Script, lang.ByExtension("a.ts").Lex(text)) }

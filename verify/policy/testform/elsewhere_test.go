@@ -81,7 +81,7 @@ func TestBranchesAroundAssertions(t *testing.T) {
 	}
 }
 
-// A text without an end, or of branches alone, is read to its end.
+// A text that never ends its branches, or consists of branches alone, is read to its end.
 func TestHostileBranches(t *testing.T) {
 	t.Parallel()
 	for path, line := range map[string]string{"test_a.py": "if os.environ:\n", "a_test.go": "if os.Getenv() {\n", "a.test.js": "if (process.env.CI) {\n", "b.test.js": "if (process.env.CI)\n"} {

@@ -7,12 +7,12 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// A handler guards what is new where no line that it guards was there before.
+// A handler guards new lines if none of the lines that it guards was there before.
 func TestHandlersOfNewLinesAreToldFromOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		file, before, after string
-		handler             string // what its line holds
+		handler             string // a part of its line
 		want                bool
 	}{
 		"all new":          {"a.js", "f();\n", "f();\ntry {\n  g('}');\n} catch (e) { }\n", "catch", true},

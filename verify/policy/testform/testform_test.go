@@ -49,7 +49,7 @@ func TestABenchmarkIsNoTest(t *testing.T) {
 	}
 }
 
-// skip is in two parts: no test of this repository may be left out.
+// skip is in two parts, since no test of this repository may be skipped.
 const skip = "t.Ski" + "p"
 
 func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {

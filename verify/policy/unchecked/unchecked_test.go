@@ -24,7 +24,7 @@ def report(stock: Stock, long: bool = False) -> str:
     return f"{count}"
 `
 
-// found lists the lines, counted from 1, that are found in one file.
+// found lists the lines of one file that Find reports, counted from 1.
 func found(path, before, after string) (lines []int) {
 	l := lang.Of(path)
 	f := File{Path: path, Family: l.Family, Before: l.Lex(before), After: l.Lex(after), Created: before == ""}
@@ -82,7 +82,7 @@ func TestWhatTypeCheckersPassOver(t *testing.T) {
 	}
 }
 
-// What people write for other reasons is none of it.
+// Code that people write for other reasons is not reported.
 func TestWhatTypeCheckersStillSee(t *testing.T) {
 	t.Parallel()
 	method, ret, top := "    def level", "    return f\"{count}\"\n", "\n\nclass Stock"

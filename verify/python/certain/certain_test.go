@@ -8,7 +8,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// viewOf is a view of files as the base has them.
+// viewOf returns a view of files as the base has them.
 func viewOf(t *testing.T, files map[string]string) check.View {
 	t.Helper()
 	return check.NewView(verifytest.Scan(t, files), workspace.Changeset{})
