@@ -112,8 +112,7 @@ func TestAnInterruptedMigrationLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.Schema(t)
 	conn, other := connect(t, dsn), connect(t, dsn)
-	// Something in the way of the last object: everything before it has been
-	// made by then.
+	// This object is in the way of the last one: by then, the migrations have made everything before it.
 	if _, err := other.Exec(t.Context(), `create table v_promotion_files (n int)`); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +133,7 @@ func TestAnInterruptedMigrationLeavesNothing(t *testing.T) {
 	}
 }
 
-// upTo brings a schema to the version that an older program left it at: that of the files given.
+// upTo migrates a schema with the named files alone, and so leaves it at the version of an older program.
 func upTo(t *testing.T, conn *pgx.Conn, names ...string) {
 	t.Helper()
 	old := fstest.MapFS{}
@@ -197,7 +196,7 @@ func TestAnOlderSchemaKeepsItsHistory(t *testing.T) {
 	}
 }
 
-// A record from before the tables of names has rows of every state, verdict and kind.
+// A record that predates the tables of names contains rows with every state, verdict and kind.
 func TestTheNamesOfAnOlderRecordAreKnown(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, storetest.Schema(t))
@@ -206,7 +205,7 @@ func TestTheNamesOfAnOlderRecordAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	upTo(t, conn, old...)
-	// The checks of before say which names there were.
+	// The check constraints of the old schema tell which names existed.
 	for _, sql := range []string{
 		`create table named as select c.conname, m[1] as name
 			from pg_constraint c, regexp_matches(pg_get_constraintdef(c.oid), $q$'([a-z_]+)'::text$q$, 'g') m
@@ -252,8 +251,7 @@ func TestTheFirstSchemaOfThePathIsUsed(t *testing.T) {
 	if err := migrations.Up(t.Context(), connect(t, second)); err != nil {
 		t.Fatal(err)
 	}
-	// A schema further on in the path is migrated already; that is no reason
-	// to leave the first one empty.
+	// A schema later in the search_path is migrated already. That is no reason to leave the first one empty.
 	conn := connect(t, along(t, first, schemaOf(t, first)+","+schemaOf(t, second)))
 	if v := version(t, conn); v != 0 {
 		t.Errorf("the first schema is empty, yet at version %d", v)
@@ -318,11 +316,11 @@ func along(t *testing.T, dsn, path string) string {
 	}
 	q := u.Query()
 	q.Set("search_path", path)
-	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // Postgres takes a plus for itself
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // Postgres reads a plus sign literally
 	return u.String()
 }
 
-// What tests work in is what Up makes: the same tables, columns, views, functions, triggers and rights, at the same version.
+// The schema that tests work in equals the one that Up makes: tables, columns, views, functions, triggers, rights and version.
 func TestAFilledSchemaIsAMigratedOne(t *testing.T) {
 	t.Parallel()
 	up, filled := connect(t, storetest.Schema(t)), connect(t, storetest.Schema(t))

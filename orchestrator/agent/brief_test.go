@@ -63,8 +63,7 @@ func TestTheLastTwoAttemptsAreShown(t *testing.T) {
 	}
 }
 
-// TestWhatFitsIsWithinTheBudget holds for any brief: the sections together
-// stay within what was asked, or it is an error.
+// For any brief, the sections together stay within the requested budget, or Fit returns an error.
 func TestWhatFitsIsWithinTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(name string) string {

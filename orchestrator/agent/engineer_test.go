@@ -68,8 +68,8 @@ func TestARepairHoldsGoalFailureAndBrokenCode(t *testing.T) {
 	}
 }
 
-// A feature is asked for in words, implemented under a step of its own, and
-// named in its repairs, which have no goal of a person to go by.
+// A feature is first asked for in words, then implemented in a step of its own. Its repairs name it, because they have no goal from a
+// person.
 func TestAFeatureIsNamedInItsRepairs(t *testing.T) {
 	e, m := engineer(t, "", "", "")
 	feature := task()
@@ -98,7 +98,7 @@ func TestAFeatureIsNamedInItsRepairs(t *testing.T) {
 	}
 }
 
-// A review is of one file, a goal may have several: those that are there, and not too many.
+// A review has one target file and a goal may have several: only existing ones, and not too many.
 func TestTargetsAreFilesThatAreThere(t *testing.T) {
 	many := "f0.py\nf1.py\nf2.py\nf3.py\nf4.py\nf5.py\nf6.py\nf7.py"
 	e, m := engineer(t, "b.py", "c.py", "a.py\nb.py", "- `b.py`: for the rate\n- a.py", many)

@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/agent"
 )
 
-// long is a file of n lines that defines a function every hundred lines.
+// long returns a file of n lines that defines a function every hundred lines.
 func long(n int) string {
 	var b strings.Builder
 	b.WriteString("import os\n")
@@ -42,8 +42,8 @@ func asked(t *testing.T, b agent.Brief, window int) (string, []agent.Cut) {
 
 var omitted = regexp.MustCompile(`^# \.\.\. omitted lines (\d+)-(\d+) of (\d+) \.\.\.$`)
 
-// rebuilt checks that what is shown of a file, with its marks, is the file: each
-// line stands where it is, and each mark for the lines that are not there.
+// rebuilt checks that the shown lines and marks add up to the file: each line is in its place, and each mark stands for exactly the
+// omitted lines.
 func rebuilt(t *testing.T, shown, whole string) (lines int) {
 	t.Helper()
 	want := strings.Split(strings.TrimSuffix(whole, "\n"), "\n")
@@ -70,7 +70,7 @@ func rebuilt(t *testing.T, shown, whole string) (lines int) {
 	return lines
 }
 
-// quoted returns what a question quotes under a label.
+// quoted returns the text that a question quotes under a label.
 func quoted(t *testing.T, text, label string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, "<<"+word+" "+label+"\n")
@@ -81,8 +81,7 @@ func quoted(t *testing.T, text, label string) string {
 	return rest
 }
 
-// A file that is too large is shown in parts, in every window: the lines that
-// the task names among them.
+// A file that is too large for a window is shown in parts, and the lines that the task names are among them.
 func TestALargeFileIsShownInParts(t *testing.T) {
 	t.Parallel()
 	code := long(40_000)
@@ -114,7 +113,7 @@ func TestALargeFileIsShownInParts(t *testing.T) {
 	}
 }
 
-// What fits is shown as ever: not a byte of a question changes.
+// If everything fits, the question does not change by a single byte.
 func TestWhatFitsIsShownWhole(t *testing.T) {
 	t.Parallel()
 	b := agent.Brief{Goal: "g", Target: "a.py", Language: "python", Code: long(900), Memory: "m\n", Others: []agent.File{{Path: "b.py", Text: long(100)}}}
@@ -125,8 +124,7 @@ func TestWhatFitsIsShownWhole(t *testing.T) {
 	}
 }
 
-// Everything of a question may be large at once: no size alone is an error, and
-// what was handed in stays as it is.
+// All parts of a question may be large at once: no size is an error in itself, and the brief that was passed in does not change.
 func TestNoSizeIsAnError(t *testing.T) {
 	t.Parallel()
 	chance := rand.New(rand.NewPCG(7, 7))
@@ -184,7 +182,7 @@ func TestNoPartOfAKeyIsShown(t *testing.T) {
 	}
 }
 
-// A list that does not fit loses its end, and the model is told how much.
+// A list that does not fit loses its end, and the model is told how many entries are missing.
 func TestALongListOfFilesIsCut(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -208,8 +206,7 @@ func TestALongListOfFilesIsCut(t *testing.T) {
 	}
 }
 
-// A window that holds no question at all is an error of the budget, which names
-// the setting.
+// A window too small for any question is a budget error that names the setting.
 func TestAWindowThatIsTooSmallIsNamed(t *testing.T) {
 	t.Parallel()
 	e := &agent.Engineer{Prompts: load(t, nil), Window: agent.Window{Tokens: 1024, Setting: "ollama.context"}}

@@ -35,7 +35,7 @@ func TestAProposalHasBothParts(t *testing.T) {
 	}
 }
 
-// However a model dresses its answer, the files that it names are read, and none that is not there.
+// However a model formats its answer, the existing files that it names are read, and no others.
 func TestChoicesAreFilesThatAreThere(t *testing.T) {
 	listed := []string{"a.py", "shop/stock.py", "shop/tax.py", "web/tax.py", "docs/my notes.md"}
 	known := func(p string) bool { return p == "lib/unlisted.go" }
@@ -46,7 +46,7 @@ func TestChoicesAreFilesThatAreThere(t *testing.T) {
 		"./a.py\na.py":                   "a.py",
 		"```\na.py\nshop/stock.py\n```":  "a.py shop/stock.py",
 		"`stock.py`":                     "shop/stock.py",
-		"tax.py":                         "", // the end of two
+		"tax.py":                         "", // the end of two paths
 		"shop/tax.py: holds the rates\na.py - calls them": "shop/tax.py a.py",
 		"shop/tax.py — holds the rates":                   "shop/tax.py",
 		"a.py, shop/stock.py and shop/tax.py":             "a.py shop/stock.py shop/tax.py",

@@ -24,7 +24,7 @@ import (
 	"agent/verify"
 )
 
-// A record is evidence, with its contents.
+// A record is evidence together with its contents.
 type record struct {
 	replay.Evidence
 	contents map[string][]byte
@@ -38,13 +38,13 @@ func (r record) content(digest string) ([]byte, error) {
 	return nil, errors.New("not there")
 }
 
-// keep adds a content, and names it.
+// keep adds a content and returns its digest.
 func (r record) keep(data string) string {
 	r.contents[workspace.Digest([]byte(data))] = []byte(data)
 	return workspace.Digest([]byte(data))
 }
 
-// newRecord is a promoted run of a small workspace.
+// newRecord returns the record of a promoted run in a small workspace.
 func newRecord(t testing.TB) record {
 	t.Helper()
 	r := record{contents: map[string][]byte{}}
@@ -152,12 +152,12 @@ func TestAnArchiveHoldsTheRunAndIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// Whatever byte has a bit turned round, in headers, parts, padding or at the end.
+// A flipped bit in any byte is found: in headers, parts, padding and the end.
 func TestAChangedBitIsFound(t *testing.T) {
 	t.Parallel()
 	data := newRecord(t).write(t)
 	for at := range data {
-		// Of the long texts every third byte, of what encodes something every one.
+		// In the long texts every third byte is tried; in the encoded data at the end, every byte.
 		if at%3 != 0 && at < len(data)-6*512 {
 			continue
 		}
@@ -169,7 +169,7 @@ func TestAChangedBitIsFound(t *testing.T) {
 			t.Fatalf("bit %d of byte %d of %d is another, and the archive is %+v, %v", at%8, at, len(data), a, err)
 		}
 	}
-	// And for each bit of the last part of the signature and of the key, where base64 has bits to spare.
+	// Every bit at the end of the signature and of the key is tried too, because base64 has spare bits there.
 	_, in := parts(t, data)
 	for _, text := range []string{in["key.pub"], in["attestation.json"]} {
 		start := bytes.Index(data, []byte(text))
@@ -195,7 +195,7 @@ func TestAChangedBitIsFound(t *testing.T) {
 	}
 }
 
-// Who changes a verdict can make every digest fit, but the signature.
+// Someone who changes a verdict can make every digest match, but not the signature.
 func TestAChangedVerdictIsFoundByTheSignature(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t)
@@ -208,7 +208,7 @@ func TestAChangedVerdictIsFoundByTheSignature(t *testing.T) {
 	if _, err := open(t, pack(t, names, in)); err == nil || !strings.Contains(err.Error(), "it is about another manifest.json") {
 		t.Errorf("a changed verdict gives %v", err)
 	}
-	// With a key of one's own everything fits, but the fingerprint.
+	// With a key of their own everything matches except the fingerprint.
 	another, err := archive.LoadKey(filepath.Join(t.TempDir(), "attest.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestAChangedVerdictIsFoundByTheSignature(t *testing.T) {
 	}
 }
 
-// pack makes an archive of any parts.
+// pack makes an archive of arbitrary parts.
 func pack(t *testing.T, names []string, contents map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -248,8 +248,7 @@ func pack(t *testing.T, names []string, contents map[string]string) []byte {
 	return out.Bytes()
 }
 
-// An archive that was made to do harm is refused with the reason, in no time and in
-// no more memory than it has bytes.
+// A malicious archive is refused with a reason, quickly and in no more memory than it has bytes.
 func TestAHostileArchiveIsRefused(t *testing.T) {
 	t.Parallel()
 	names, in := parts(t, newRecord(t).write(t))
@@ -297,8 +296,8 @@ func TestAHostileArchiveIsRefused(t *testing.T) {
 	}
 }
 
-// The statement has one form: one that was signed with the same key and says something else
-// of the run is refused, and so is a signature that does not name its key.
+// The statement has one form. One that is signed with the same key but says something else about the run is refused, and so is a
+// signature that does not name its key.
 func TestTheStatementIsBoundToTheRun(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t)
@@ -337,7 +336,7 @@ func TestTheStatementIsBoundToTheRun(t *testing.T) {
 	}
 }
 
-// What no reader would take is not signed, and who has had enough need not wait.
+// An archive that no reader would accept is not signed, and a cancelled caller does not have to wait.
 func TestAnArchiveKeepsTheBoundsOfItsReaders(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t)
@@ -370,7 +369,7 @@ func TestAnArchiveKeepsTheBoundsOfItsReaders(t *testing.T) {
 	if _, err := archive.Open(gone, bytes.NewReader(data), int64(len(data))); !errors.Is(err, context.Canceled) {
 		t.Errorf("reading for nobody gives %v", err)
 	}
-	// One that another program wrote.
+	// The same bound holds for an archive that another program wrote.
 	names, in := parts(t, data)
 	in["run.json"] = string(large)
 	if _, err := open(t, pack(t, names, in)); err == nil || !strings.Contains(err.Error(), "that a part may have") {
@@ -378,7 +377,7 @@ func TestAnArchiveKeepsTheBoundsOfItsReaders(t *testing.T) {
 	}
 }
 
-// What the record lacks is an error, and no archive without it.
+// If the record lacks a content, Write fails instead of leaving the content out.
 func TestAnArchiveIsNotWrittenWithoutItsContents(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t)

@@ -9,8 +9,8 @@ import (
 	"agent/orchestrator/archive"
 )
 
-// FuzzOpen opens any bytes as an archive. What is no archive is damaged and says so; what is one has only contents that
-// are read whole.
+// FuzzOpen opens arbitrary bytes as an archive. Bytes that are not an archive give an error that says so; an archive has only contents
+// that can be read whole.
 func FuzzOpen(f *testing.F) {
 	whole := newRecord(f).write(f)
 	f.Add(whole)

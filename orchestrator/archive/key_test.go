@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/archive"
 )
 
-// A key is made once, whoever comes first, and nobody else can read it.
+// A key is created once, whichever caller is first, and nobody else can read it.
 func TestAKeyIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "new", "attest.key")
@@ -48,7 +48,7 @@ func TestAKeyIsMadeOnce(t *testing.T) {
 	}
 }
 
-// What is no key is not replaced: somebody may have put it there.
+// A file that is not a key is not replaced: somebody may have put it there on purpose.
 func TestWhatIsNoKeyIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"hello": "no PEM", "-----BEGIN X-----\nAAAA\n-----END X-----\n": "no ed25519 key"} {

@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/blame"
 )
 
-// A line and the version that brought it.
+// A line with the version that introduced it.
 type line struct {
 	text   string
 	origin int
@@ -25,7 +25,7 @@ func text(lines []line) string {
 	return b.String()
 }
 
-// edited changes lines at random; whatever it adds was never there before.
+// edited changes lines at random; every line that it adds is new.
 func edited(t *rapid.T, lines []line, version int) []line {
 	var after []line
 	fresh := func(what string) {
@@ -35,7 +35,7 @@ func edited(t *rapid.T, lines []line, version int) []line {
 	}
 	for _, l := range lines {
 		switch rapid.IntRange(0, 9).Draw(t, "edit") {
-		case 0: // taken away
+		case 0: // removed
 		case 1:
 			fresh("in its place")
 		case 2:
@@ -49,8 +49,8 @@ func edited(t *rapid.T, lines []line, version int) []line {
 	return after
 }
 
-// Every line has the origin that somebody who watched the edits knows; an undo,
-// and the undo of an undo, give lines back to whoever brought them first.
+// Every line has the origin that an observer of the edits would name. An undo, and the undo of an undo, return lines to the version that
+// first introduced them.
 func TestPropertyEveryLineHasItsOrigin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -84,8 +84,7 @@ func TestPropertyEveryLineHasItsOrigin(t *testing.T) {
 	})
 }
 
-// An undo that was merged brings back what the undone change took away; lines
-// that others wrote in between stay theirs.
+// A merged undo restores the lines that the undone change removed; lines that others wrote in between keep their origin.
 func TestAMergedUndoGivesLinesBack(t *testing.T) {
 	t.Parallel()
 	got := blame.Origins([]blame.Version{
@@ -133,8 +132,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Changes with a line between them come together, whichever is called ours;
-// two changes of one line never do.
+// Changes with a line between them merge, whichever side is called ours; two changes of the same line never do.
 func TestPropertyMergeTakesBothOrNeither(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

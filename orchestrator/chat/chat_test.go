@@ -19,12 +19,12 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A book is a record that is forgotten.
+// A book is a record that is kept in memory only.
 type book struct {
 	chat  chat.Chat
 	turns []chat.Turn
 	calls []conversation.Call
-	// Answers that were paid for, by what was asked.
+	// paid holds the answers that were paid for, by question.
 	paid map[string]llm.Answer
 }
 
@@ -68,12 +68,12 @@ func (b *book) SaveCall(_ context.Context, c conversation.Call) error {
 
 func (b *book) SaveEnd(context.Context, conversation.Ended) error { return nil }
 
-// A model answers by its script, and with what it answered to the same question in the same place, which nobody pays for again.
+// A model answers by its script. It repeats an answer to the same question at the same place, so that nothing is paid for twice.
 type model struct {
 	*book
 	answers []llm.Answer
 	asked   []llm.Request
-	dies    int // the question of that number has no answer
+	dies    int // the number of the question that gets no answer
 	during  func()
 }
 
@@ -115,7 +115,7 @@ func calls(text, id, name, arguments string) llm.Answer {
 	return llm.Answer{Text: text, Calls: []llm.ToolCall{{ID: id, Name: name, Arguments: arguments}}}
 }
 
-// A person has a conversation about a directory.
+// A person talks with the model about a directory.
 type person struct {
 	*chat.Session
 	*model
@@ -123,7 +123,7 @@ type person struct {
 	told []string
 }
 
-// sits has a person go on with the conversation of a book, as a new process does.
+// sits lets a person continue the conversation of a book, as a new process would.
 func sits(t *testing.T, dir string, b *book, answers ...llm.Answer) *person {
 	t.Helper()
 	prompts, err := agent.LoadPrompts()
@@ -194,7 +194,7 @@ func TestAConversationIsRows(t *testing.T) {
 	if slices.ContainsFunc(p.asked[0].Tools, func(t llm.Tool) bool { return t.Name == tools.Finish }) {
 		t.Error("a conversation can be finished by the model")
 	}
-	// Another process goes on from the rows alone.
+	// Another process continues from the stored rows alone.
 	p = sits(t, dir, b, calls("", "b", "edit", raise), llm.Answer{Text: "It is 21 now."})
 	p.says(t, "Raise it to 21.")
 	if got := p.asked[0].Messages; len(got) != 5 || got[1].Text != "I look." || got[3].Text != "It is 19." || strings.Contains(got[4].Text, "Keep it short") {
@@ -217,7 +217,7 @@ func TestAConversationIsRows(t *testing.T) {
 	}
 }
 
-// Wherever a process ends, the next one asks nothing again that was answered, and calls nothing again that was finished.
+// Wherever a process ends, the next one repeats no answered question and no finished call.
 func TestWhatWasCutOffIsCarriedOn(t *testing.T) {
 	script := []llm.Answer{
 		calls("", "a", "read", `{"path": "tax.py"}`), calls("", "b", "edit", raise), calls("", "c", "read", `{"path": "cart.py"}`), {Text: "It is 21 now."},
@@ -243,7 +243,7 @@ func TestWhatWasCutOffIsCarriedOn(t *testing.T) {
 			}
 		})
 	}
-	// The same in one process, and given up for another question.
+	// The same within one process, where another question replaces the one that was cut off.
 	b, dir := newBook(), shop(t)
 	p := sits(t, dir, b, script...)
 	p.dies = 3
@@ -284,7 +284,7 @@ func TestADraftFollowsTheFiles(t *testing.T) {
 	if !strings.Contains(p.last(), "Files of the workspace were changed") || !strings.Contains(p.Changes().Diff(), "+RATE = 21") || len(p.told) != 0 {
 		t.Errorf("told %q, draft\n%s\nasked\n%s", p.told, p.Changes().Diff(), p.last())
 	}
-	// What it changes is another line now.
+	// The line that the draft changes is now different.
 	write(t, dir, "tax.py", "TAX = 7\n")
 	p.says(t, "And now?")
 	if len(p.told) != 1 || !strings.Contains(p.told[0], "/drop gives it up") || !strings.Contains(string(b.chat.Draft), "+RATE = 21") {
@@ -295,7 +295,7 @@ func TestADraftFollowsTheFiles(t *testing.T) {
 	}
 }
 
-// A model that calls tools without end answers in words at a cap.
+// A model that keeps calling tools answers in words once a cap is reached.
 func TestACapHasTheQuestionAnswered(t *testing.T) {
 	b, dir := newBook(), shop(t)
 	same := calls("", "a", "list", `{}`)

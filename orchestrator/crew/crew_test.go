@@ -16,7 +16,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// loaded are the roles that are built in.
+// loaded returns the built-in roles.
 func loaded(t *testing.T) crew.Roles {
 	t.Helper()
 	roles, err := crew.LoadRoles(tools.Names())
@@ -26,7 +26,7 @@ func loaded(t *testing.T) crew.Roles {
 	return roles
 }
 
-// OlliBot's table: who may give work to whom, and who may call what; all else is refused.
+// OlliBot's table says who may give work to whom and who may call what; everything else is refused.
 func TestTheTableOfRolesIsKeptByCode(t *testing.T) {
 	t.Parallel()
 	roles := loaded(t)
@@ -97,7 +97,7 @@ func TestARoleThatSaysWhatNothingKeepsIsRefused(t *testing.T) {
 	}
 }
 
-// A file that is named after no role changes nothing, and is listed.
+// A file that is not named after a role changes nothing, and is listed.
 func TestAFileOfNoRoleIsListed(t *testing.T) {
 	t.Parallel()
 	layers := []fs.FS{fstest.MapFS{"notes.md": {}, "worker.toml": {Data: []byte(roleFile)}}, nil, fstest.MapFS{"workr.toml": {Data: []byte("tier = ")}}}
@@ -110,10 +110,10 @@ func TestAFileOfNoRoleIsListed(t *testing.T) {
 	}
 }
 
-// roleFile is one that holds.
+// roleFile is a valid one.
 const roleFile = "tier = 3\nabout = \"x\"\nreturns = \"change\"\n"
 
-// twin is a plan of two tasks, the second after the first.
+// twin returns a plan of two tasks, the second after the first.
 func twin() crew.Plan {
 	return crew.Plan{Goal: "g", State: crew.Drafted, Tasks: []crew.Task{
 		{N: 1, Title: "one", Goal: "do one", Files: []string{"a.py"}, Accept: crew.Acceptance{Text: "x"}},
@@ -176,7 +176,7 @@ func TestAnAnswerIsReadLeniently(t *testing.T) {
 	one := fmt.Sprintf(task, "1", "[]", `"it is there"`)
 	for name, c := range map[string]struct {
 		answer string
-		want   string // numbers with what they depend on
+		want   string // task numbers with their dependencies
 		wrong  string
 	}{
 		"bare":                 {`{"tasks": [` + one + `]}`, "1[]", ""},
@@ -205,14 +205,14 @@ func TestAnAnswerIsReadLeniently(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	// A part that is planned anew may depend on what is done.
+	// A part that is planned again may depend on finished tasks.
 	p, err := crew.ReadPlan(`{"tasks": [`+fmt.Sprintf(task, "20", "[2]", `"x"`)+`]}`, 7, []int{2})
 	if err != nil || p.Tasks[0].N != 8 || !slices.Equal(p.Tasks[0].DependsOn, []int{2}) {
 		t.Errorf("%+v, %v", p.Tasks, err)
 	}
 }
 
-// A hostile or broken answer is no plan, and takes no time.
+// A hostile or broken answer is not a plan, and is rejected quickly.
 func FuzzReadPlan(f *testing.F) {
 	f.Add("```json\n{\"tasks\": [{\"id\": 1}]}\n```")
 	f.Add(`{"accepted": true, "findings": [{"severity": "nit"}], "next": [{"title": "x"}]}`)
@@ -288,7 +288,7 @@ func TestWhatMayBegin(t *testing.T) {
 		t.Errorf("ready are %v", got)
 	}
 	p.Reopen(4)
-	p.Reopen(1) // is done
+	p.Reopen(1) // task 1 is done
 	if p.Task(4).State != crew.Waiting || p.Task(5).State != crew.Waiting || p.Task(1).State != crew.Done || p.Left() != 4 {
 		t.Errorf("%+v", p.Tasks)
 	}
@@ -310,7 +310,7 @@ func TestAPartIsPlannedAnew(t *testing.T) {
 	}
 }
 
-// What a person leaves in the file is the plan, and what is done stays.
+// The plan becomes what a person leaves in the file, but finished tasks stay.
 func TestAPlanGoesThroughAFile(t *testing.T) {
 	t.Parallel()
 	p := twin()
@@ -343,7 +343,7 @@ func TestAPlanGoesThroughAFile(t *testing.T) {
 	}
 }
 
-// change is a modification.
+// change returns a modification.
 func change(path, before, after string) workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: path, Before: []byte(before), After: []byte(after), Mode: 0o644}}}
 }
@@ -354,7 +354,7 @@ func TestAChangeIsRebased(t *testing.T) {
 	for name, c := range map[string]struct {
 		cs    workspace.Changeset
 		now   map[string]string
-		want  string // the files after
+		want  string // the files afterwards
 		moved bool
 		clash string
 	}{
@@ -400,7 +400,7 @@ func TestAChangeIsRebased(t *testing.T) {
 	}
 }
 
-// Changes that landed one after the other are one changeset on the files as they are by now.
+// Changes that landed one after the other become one changeset on the current files.
 func TestChangesThatLandedAreIntegrated(t *testing.T) {
 	t.Parallel()
 	landed := []workspace.Changeset{
@@ -426,7 +426,7 @@ func TestChangesThatLandedAreIntegrated(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "change 1: both changed the same lines of f") {
 		t.Errorf("%v", err)
 	}
-	// What may never be written is no tree without a word.
+	// A change that may never be written gives an error, not a tree that silently lacks it.
 	if _, _, err := crew.Integrate(base, []workspace.Changeset{{Changes: []workspace.Change{{Op: workspace.Create, Path: ".git/x", After: []byte("1"), Mode: 0o644}}}}); err == nil {
 		t.Error("a repository's file was integrated")
 	}

@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/crew"
 )
 
-// A task file has a head in TOML or YAML, and its text is the goal.
+// A task file has a head in TOML or YAML; its text is the goal.
 func TestATaskFileIsRead(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

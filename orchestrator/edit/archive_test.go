@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations of the archives in testdata")
 
-// TestMain keeps rapid from writing its finds into testdata, where they would
-// be taken for part of the project; it prints the seed instead.
+// TestMain keeps rapid from writing its failures into testdata, where they would look like part of the project. Rapid prints the seed
+// instead.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		fmt.Fprintln(os.Stderr, "rapid:", err)
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// memory is a workspace in memory. Paths in exec have an execute bit.
+// memory is a workspace in memory. Paths in exec have the execute bit.
 type memory struct {
 	text map[string]string
 	exec map[string]bool
@@ -57,9 +57,8 @@ func (m memory) Read(path string) ([]byte, error) {
 
 func (m memory) Executable(path string) bool { return m.exec[path] }
 
-// An archive is one case: the comment may hold "target: PATH",
-// "executable: PATH" and "escaped", which makes backslash escapes of Go's
-// strings count in every section and \z stand for "no newline here".
+// An archive is one case. Its comment may contain "target: PATH", "executable: PATH" and "escaped". The last makes Go's backslash escapes
+// count in every section and \z stand for "no newline here".
 type archive struct {
 	files    memory
 	target   string
@@ -173,7 +172,7 @@ func (c archive) outcome(t *testing.T) []txtar.File {
 	return out
 }
 
-// checkChange checks what must hold of every change.
+// checkChange checks the invariants of every change.
 func (c archive) checkChange(t *testing.T, ch workspace.Change) {
 	t.Helper()
 	from := ch.Path
@@ -189,8 +188,7 @@ func (c archive) checkChange(t *testing.T, ch workspace.Change) {
 	}
 }
 
-// TestArchives applies the response of every archive in testdata and compares
-// the outcome with the archive's own sections.
+// TestArchives applies the response of every archive in testdata and compares the outcome with the sections of the archive.
 func TestArchives(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/*.txtar")

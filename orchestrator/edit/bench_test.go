@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/edit"
 )
 
-// large is a Python file of n functions of five lines.
+// large returns a Python file of n functions with five lines each.
 func large(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -17,8 +17,8 @@ func large(n int) string {
 	return b.String()
 }
 
-// BenchmarkApply measures one block by each strategy, and refusals, on a file
-// of 10,000 lines. Bytes are those of the file.
+// BenchmarkApply measures one block by each strategy, and refusals, on a file of 10,000 lines. Its throughput counts the bytes of the
+// file.
 func BenchmarkApply(b *testing.B) {
 	before := large(2000)
 	for _, c := range []struct {
@@ -46,9 +46,8 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkFiftyBlocks measures fifty blocks on a file of 10,000 lines, all
-// of one kind: those that need the loosest line strategy, those that are
-// reflowed or elided, and those that stand nowhere.
+// BenchmarkFiftyBlocks measures fifty blocks of one kind on a file of 10,000 lines: blocks that need the loosest line strategy, reflowed
+// or elided blocks, and blocks that match nowhere.
 func BenchmarkFiftyBlocks(b *testing.B) {
 	before := large(2000)
 	for _, c := range []struct {
@@ -75,8 +74,7 @@ func BenchmarkFiftyBlocks(b *testing.B) {
 	}
 }
 
-// BenchmarkParse measures reading a response of a mebibyte in each form; it
-// is refused at the end, since no such file is there.
+// BenchmarkParse measures reading a response of one mebibyte in each form. It is refused at the end, since it names no existing file.
 func BenchmarkParse(b *testing.B) {
 	body := strings.Repeat("    total += item.count * 2 < 3\n", 1<<20/32/2)
 	for name, response := range map[string]string{

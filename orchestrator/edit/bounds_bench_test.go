@@ -12,9 +12,8 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// TestRecordedCasesLeaveTheWorkUntouched measures how much of the work that
-// one response may take the dearest recorded case takes: a bound that real
-// edits come near to would refuse some of them.
+// TestRecordedCasesLeaveTheWorkUntouched measures how much of a response's work budget the most expensive recorded case uses. A budget
+// that real edits come close to would refuse some of them.
 func TestRecordedCasesLeaveTheWorkUntouched(t *testing.T) {
 	f, err := os.Open(os.Getenv("AGENT_EDIT_CASES"))
 	if err != nil {

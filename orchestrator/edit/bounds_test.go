@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// dice returns n lines of one of two letters without a pattern.
+// dice returns n lines, each one of two letters, without a pattern.
 func dice(seed uint64, n int) string {
 	r := rand.New(rand.NewPCG(seed, 7))
 	var b strings.Builder
@@ -23,7 +23,7 @@ func dice(seed uint64, n int) string {
 	return b.String()
 }
 
-// blocksOf makes n operations of what each makes of its number.
+// blocksOf returns n operations, each with the texts that search and replace return for its number.
 func blocksOf(n int, search, replace func(i int) string) (ops []*parse.Operation) {
 	for i := range n {
 		ops = append(ops, &parse.Operation{Block: i + 1, Path: "a.py", Search: parse.SplitBody(search(i)), Replace: parse.SplitBody(replace(i))})
@@ -31,9 +31,8 @@ func blocksOf(n int, search, replace func(i int) string) (ops []*parse.Operation
 	return ops
 }
 
-// Whatever the lines are, no more is compared than one response may ask for
-// and what one block more takes; then all blocks are refused, with advice that
-// helps.
+// Whatever the lines are, no more is compared than one response may ask for, plus one block. Then all blocks are refused, with advice
+// that helps.
 func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
@@ -69,7 +68,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// left returns what may still be compared, negative when more was.
+// left returns the work that is left, which is negative if more was done.
 func left(w document.Work) int {
 	const most = 1 << 40
 	w.Add(-most)
@@ -80,7 +79,7 @@ func left(w document.Work) int {
 	}) - most
 }
 
-// many returns n lines that each name their number.
+// many returns n lines; in each, %d is the line's number.
 func many(n int, line string) string {
 	var b strings.Builder
 	for i := range n {
@@ -89,8 +88,7 @@ func many(n int, line string) string {
 	return b.String()
 }
 
-// Fewer blocks with a line that stands seldom are not refused: what the advice
-// promises.
+// A single block with a rare line is not refused, as the advice promises.
 func TestLessWorkIsDone(t *testing.T) {
 	t.Parallel()
 	file := dice(1, 1<<19) + "here = 1\n"
@@ -100,8 +98,7 @@ func TestLessWorkIsDone(t *testing.T) {
 	}
 }
 
-// A file of too many short lines is not indexed: what stands there to the
-// letter is found, and nothing that is only like it.
+// A file of too many short lines is not indexed: exact text is found, approximate text is not.
 func TestAThinFile(t *testing.T) {
 	t.Parallel()
 	file := strings.Repeat("1\n2\n", 40000) + "one = 1\n  two = 2  \n"
@@ -118,7 +115,7 @@ func TestAThinFile(t *testing.T) {
 	}
 }
 
-// What is crowded is refused before it is indexed.
+// Crowded input is refused before it is indexed.
 func TestCrowdedInputIsRefused(t *testing.T) {
 	t.Parallel()
 	const lines = 50_000
@@ -140,8 +137,7 @@ func TestCrowdedInputIsRefused(t *testing.T) {
 	}
 }
 
-// Lines for the end of a file are not put behind thousands of blank ones, which
-// every such block would repeat.
+// Lines are not appended to a file that ends in thousands of blank lines, because every such block would have to repeat them.
 func TestAnEndOfBlankLines(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{maxEdge - 1: true, maxEdge + 1: false} {
@@ -154,7 +150,7 @@ func TestAnEndOfBlankLines(t *testing.T) {
 	}
 }
 
-// Of problems behind the first few nothing is shown, and nothing looked for.
+// Only the first few problems are explained; for the others, no lines are looked for or shown.
 func TestOnlyTheFirstProblemsAreExplained(t *testing.T) {
 	t.Parallel()
 	file := strings.Repeat("x = 1\n", 30)
@@ -166,7 +162,7 @@ func TestOnlyTheFirstProblemsAreExplained(t *testing.T) {
 	}
 }
 
-// readings are files that count how often each is read.
+// readings are files that count their reads by name.
 type readings map[string]int
 
 func (r readings) Paths() []string        { return []string{"a.txt"} }
@@ -176,7 +172,7 @@ func (r readings) Read(name string) ([]byte, error) {
 	return []byte(many(1000, "line %d\n")), nil
 }
 
-// A file is read a few times, however many hunks name it.
+// A file is read only a few times, however many hunks name it.
 func TestHunksReadTheirFileOnce(t *testing.T) {
 	t.Parallel()
 	r := readings{}

@@ -17,11 +17,10 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// corpusEnv names the file of recorded cases, one JSON object a line.
+// corpusEnv names the environment variable with the file of recorded cases, one JSON object per line.
 const corpusEnv = "AGENT_EDIT_CASES"
 
-// A recorded is one case of the corpus: blocks against a file, with what is
-// known of the right answer.
+// A recorded is one case of the corpus: blocks for a file, with what is known about the right answer.
 type recorded struct {
 	ID     string      `json:"id"`
 	Path   string      `json:"path"`
@@ -29,10 +28,10 @@ type recorded struct {
 	Expect string      `json:"expect"` // apply, refuse or either
 	Before string      `json:"before"`
 	Blocks [][2]string `json:"blocks"`
-	Near   [2]int      `json:"near"` // lines of the place that was meant, from 0, the end excluded; equal when there is none
+	Near   [2]int      `json:"near"` // lines of the intended place, from 0, end excluded; equal if there is none
 }
 
-// blocks returns the case's blocks as the engine takes them.
+// blocks returns the case's blocks in the engine's type.
 func (c recorded) blocks() []edit.Block {
 	out := make([]edit.Block, len(c.Blocks))
 	for i, b := range c.Blocks {
@@ -41,8 +40,7 @@ func (c recorded) blocks() []edit.Block {
 	return out
 }
 
-// corpus reads the recorded cases. It fails when there are none: figures of
-// nothing would look like good ones.
+// corpus reads the recorded cases. It fails if there are none, because numbers from an empty corpus would look good.
 func corpus(t *testing.T) []recorded {
 	t.Helper()
 	f, err := os.Open(os.Getenv(corpusEnv))
@@ -69,7 +67,7 @@ func corpus(t *testing.T) []recorded {
 	return out
 }
 
-// shows reports whether the text holds lines [lo, hi) of the file with their numbers.
+// shows reports whether the text contains every line in [lo, hi) of the file that is not empty.
 func shows(text string, file []string, lo, hi int) bool {
 	for i := lo; i < min(hi, len(file)); i++ {
 		if s := strings.TrimSuffix(file[i], "\r"); s != "" && !strings.Contains(text, s+"\n") {
@@ -79,9 +77,8 @@ func shows(text string, file []string, lo, hi int) bool {
 	return true
 }
 
-// TestNearMissesAreShown counts the refusals that show the place which was
-// meant, and how long refusals take; the share is a promise, the times are
-// only printed.
+// TestNearMissesAreShown counts the refusals that show the intended place, and measures how long refusals take. The share is a promise;
+// the times are only logged.
 func TestNearMissesAreShown(t *testing.T) {
 	near, found, size, longest := 0, 0, 0, 0
 	var took []time.Duration
@@ -116,17 +113,14 @@ func TestNearMissesAreShown(t *testing.T) {
 	}
 }
 
-// TestTheRecordedRefusalsTeach follows the advice of every refusal of the
-// corpus, and counts by label how often the next response is applied.
+// TestTheRecordedRefusalsTeach follows the advice of every refusal of the corpus, and counts by label how often the next response is
+// applied.
 //
-// It gives two figures. Matching alone is what blocks for one file are judged
-// by: what is sent next has its place. With the guards on the result a change
-// can be refused a second time: the author of the script cannot rewrite code,
-// and sends its REPLACE at the place that it was told, or at one that it chose
-// itself after it was told to read the file. It then follows that refusal too.
+// It gives two figures. The first one, matching alone, asks whether the next response has its place, since that is how blocks for one
+// file are judged. With the guards on the result, a change can be refused a second time: the scripted author cannot rewrite code. It
+// sends its REPLACE at the advised place, or at one that it chose after it was told to read the file, and then follows that refusal too.
 //
-// A block that is left out leaves others that may not stand without it, so
-// that a third refusal can follow, and no more.
+// Leaving a block out can leave others that do not work without it, so a third refusal can follow; mostTries bounds the chain.
 func TestTheRecordedRefusalsTeach(t *testing.T) {
 	type tally struct{ refused, matched, applied, later, left, nothing, read int }
 	all := map[string]*tally{}
@@ -193,17 +187,17 @@ func TestTheRecordedRefusalsTeach(t *testing.T) {
 	t.Logf("with the guards on the result: %d applied at once, %d at a later try, %d left the change out then, %d had nothing left to send", sum.applied, sum.later, sum.left, sum.nothing)
 }
 
-// again follows a refusal of what was sent last.
+// again follows the refusal of the last response.
 func (r *reader) again(text string) (response string, done bool, err error) {
 	r.meant = r.sent
 	return r.follow(text)
 }
 
-// mostTries bounds how many responses follow from one refusal.
+// mostTries bounds how many responses follow one refusal.
 const mostTries = 4
 
-// onlyGuarded reports whether nothing but the guards on the result, which come
-// after every block has found its place, refused a response.
+// onlyGuarded reports whether a response was refused by nothing but the guards on the result, which run after every block has found its
+// place.
 func onlyGuarded(err error) bool {
 	var r *problem.Refusal
 	return errors.As(err, &r) && !slices.ContainsFunc(r.Problems, func(p problem.Problem) bool {
@@ -211,7 +205,7 @@ func onlyGuarded(err error) bool {
 	})
 }
 
-// reader returns an author who sent the blocks of a case.
+// reader returns the author of a case's blocks.
 func (c recorded) reader() *reader {
 	r := &reader{files: memory{text: map[string]string{c.Path: c.Before}}, form: "tags"}
 	for _, b := range c.Blocks {

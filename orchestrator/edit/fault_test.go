@@ -11,17 +11,16 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// A work is a file in one language and an edit of it, whose result is known.
+// A work is a file in one language together with an edit of known result.
 type work struct {
 	path    string
 	file    []string
-	lo, hi  int      // the lines, from 0, that SEARCH holds
-	replace []string // what REPLACE holds
-	comment string   // a comment line of the language, "" when it has none
+	lo, hi  int      // the lines of SEARCH, from 0
+	replace []string // the lines of REPLACE
+	comment string   // a comment line of the language, or "" if it has none
 }
 
-// works are small, but each has what its language makes difficult: depth,
-// braces, a "#" that is no comment, lines that stand twice.
+// works are small, but each contains what is difficult in its language: depth, braces, a "#" that starts no comment, repeated lines.
 var works = []work{
 	{
 		path: "shop/stock.py",
@@ -91,7 +90,7 @@ var works = []work{
 
 func text(lines []string) string { return strings.Join(lines, "\n") }
 
-// each returns lines with f applied to those that are not blank.
+// each applies f to the lines that are not blank.
 func each(lines []string, f func(string) string) []string {
 	var out []string
 	for _, l := range lines {
@@ -103,14 +102,13 @@ func each(lines []string, f func(string) string) []string {
 	return out
 }
 
-// A fault changes a file, a block, or both, as people and models do; want is
-// the result that the edit must have then, "" when it must be refused.
+// A fault changes a file, a block, or both, as people and models do. want is the result of the edit, or "" if it must be refused.
 type fault struct {
 	name  string
 	spoil func(w work) (file string, b edit.Block, want string)
 }
 
-// sound returns the edit without any fault.
+// sound returns the edit without a fault.
 func (w work) sound() (string, edit.Block, string) {
 	want := slices.Concat(w.file[:w.lo], w.replace, w.file[w.hi:])
 	return text(w.file), edit.Block{Search: text(w.file[w.lo:w.hi]) + "\n", Replace: text(w.replace) + "\n"}, text(want)
@@ -124,7 +122,7 @@ func around(f func([]string) []string) func(work) (string, edit.Block, string) {
 	}
 }
 
-// faults that leave no doubt: the edit must apply, with this result.
+// harmless are faults that leave no doubt: the edit must apply, with this result.
 var harmless = []fault{
 	{"none", work.sound},
 	{"no final newline in the bodies", func(w work) (string, edit.Block, string) {
@@ -141,7 +139,7 @@ var harmless = []fault{
 		pad := func(l []string) []string { return each(l, func(s string) string { return s + " " }) }
 		file := slices.Concat(w.file[:w.lo], pad(w.file[w.lo:w.hi]), w.file[w.hi:])
 		want := slices.Clone(w.replace)
-		for i, l := range want { // the lines that the block repeats keep theirs
+		for i, l := range want { // the repeated lines keep theirs
 			if strings.TrimSpace(l) != "" && slices.Contains(w.file[w.lo:w.hi], l) {
 				want[i] = l + " "
 			}
@@ -184,7 +182,7 @@ var harmless = []fault{
 	}},
 }
 
-// faults that leave a doubt, or no place at all: the edit must be refused.
+// harmful are faults that leave a doubt, or no place at all: the edit must be refused.
 var harmful = []fault{
 	{"the lines stand twice", func(w work) (string, edit.Block, string) {
 		file, b, _ := w.sound()
@@ -268,8 +266,7 @@ func TestHarmfulFaultsAreRefusedInEveryLanguage(t *testing.T) {
 	}
 }
 
-// A comment that the user wrote between two lines that SEARCH repeats
-// unchanged survives the edit; where lines change around it, the edit is refused.
+// A user's comment between two lines that SEARCH repeats unchanged survives the edit. If the lines around it change, the edit is refused.
 func TestCommentsOfTheUserSurvive(t *testing.T) {
 	t.Parallel()
 	kept := 0
@@ -297,8 +294,7 @@ func TestCommentsOfTheUserSurvive(t *testing.T) {
 	}
 }
 
-// The engine is a function: the same input gives the same answer, also to
-// many callers at once.
+// The engine is a pure function: the same input gives the same answer, to concurrent callers too.
 func TestTheSameInputGivesTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	var response strings.Builder

@@ -24,13 +24,12 @@ func refused(t *testing.T, w tree, response string) string {
 	return refusal.Error()
 }
 
-// tagged makes a block in tags.
+// tagged returns a block in tags.
 func tagged(path, search, replace string) string {
 	return fmt.Sprintf("<EDIT file=\"%s\">\n<SEARCH>\n%s\n</SEARCH>\n<REPLACE>\n%s\n</REPLACE>\n</EDIT>\n", path, search, replace)
 }
 
-// The texts are what a model reads: each tells what is wrong, where, and what
-// to send instead, and nothing that is not so.
+// A model reads these texts: each says what is wrong, where, and what to send instead, and contains nothing untrue.
 func TestRefusalsReadAsAWhole(t *testing.T) {
 	t.Parallel()
 	w := tree{"shop/stock.py": "import math\n\n\ndef level(items):\n    total = 0\n    for item in items:\n        total += item.count\n    return total\n", "bin": "a\x00b\n"}

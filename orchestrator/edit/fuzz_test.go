@@ -16,7 +16,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// fuzzed is the workspace that fuzzed responses meet.
+// fuzzed returns the workspace for fuzzed responses.
 func fuzzed() memory {
 	return memory{text: map[string]string{
 		"shop/stock.py": "import math\n\n\ndef level(items):\n    total = 0\n    return total\n",
@@ -25,7 +25,7 @@ func fuzzed() memory {
 	}}
 }
 
-// seed adds the responses of the archives whose name begins with prefix.
+// seed adds the responses of the archives whose names begin with prefix.
 func seed(f *testing.F, prefix string) {
 	f.Helper()
 	names, err := filepath.Glob(filepath.Join("testdata", prefix+"*.txtar"))
@@ -45,8 +45,8 @@ func seed(f *testing.F, prefix string) {
 	}
 }
 
-// checkResponse applies any response at all: it gives changes that differ
-// from what was there, at paths that may be written, or a readable refusal.
+// checkResponse applies an arbitrary response. It must give changes that differ from the old content, at writable paths, or a readable
+// refusal.
 func checkResponse(t *testing.T, response []byte) {
 	files := fuzzed()
 	cs, applied, err := edit.Apply(files, response, "shop/stock.py")
@@ -121,8 +121,7 @@ func FuzzWhole(f *testing.F) {
 	f.Fuzz(checkResponse)
 }
 
-// FuzzMatch compares the matcher with the obvious one wherever that has an
-// answer: whole lines that stand once.
+// FuzzMatch compares the matcher with the obvious implementation where that has an answer: whole lines that occur once.
 func FuzzMatch(f *testing.F) {
 	f.Add("a.py", "a\nb\nc\n", "b\n", "x\ny\n")
 	f.Add("a.go", "f(\n\ta,\n\tb)\n", "f(a, b)\n", "f(a)\n")

@@ -15,7 +15,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// git runs the git program in dir, cut off from the machine's configuration.
+// git runs git in dir, isolated from the machine's configuration.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -29,7 +29,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// write makes dir hold just these files; names in exec get an execute bit.
+// write makes dir contain exactly these files; names in exec get the execute bit.
 func write(t *testing.T, dir string, m memory) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -92,9 +92,7 @@ func numbered(s string, n int) string {
 	return b.String()
 }
 
-// TestDiffsOfGitGiveGitsTrees lets git make the diff between two trees, in
-// several of its forms, and compares what the engine makes of it with the
-// second tree.
+// TestDiffsOfGitGiveGitsTrees lets git diff two trees in several of its forms, and compares the engine's result with the second tree.
 func TestDiffsOfGitGiveGitsTrees(t *testing.T) {
 	t.Parallel()
 	type files = map[string]string

@@ -30,7 +30,7 @@ func TestLinesForTheEndsOfAFile(t *testing.T) {
 	}
 }
 
-// single is a workspace of one file: its name and its content.
+// single is a workspace with one file: its name and content.
 type single [2]string
 
 func (o single) Paths() []string { return []string{o[0]} }

@@ -11,8 +11,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// TestHostileFormsComeToAnEnd reads responses of a mebibyte in the forms that
-// nest or stand in fences, each of which would take quadratic work in a
+// TestHostileFormsComeToAnEnd reads responses of one mebibyte in the forms that nest or are fenced. Each would take quadratic time in a
 // careless parser.
 func TestHostileFormsComeToAnEnd(t *testing.T) {
 	t.Parallel()
@@ -58,8 +57,7 @@ func TestHostileFormsComeToAnEnd(t *testing.T) {
 	}
 }
 
-// TestHostilePlacesComeToAnEnd lets hints choose in files whose lines are all
-// equal, or nearly so.
+// TestHostilePlacesComeToAnEnd resolves hints in files whose lines are all equal, or nearly so.
 func TestHostilePlacesComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	equal := strings.Repeat("<EDIT file='f.py'><SEARCH>a</SEARCH><REPLACE>b</REPLACE></EDIT>\n", parse.MaxBlocks)

@@ -18,8 +18,8 @@ const mib = 1 << 20
 // fill repeats s up to n bytes.
 func fill(s string, n int) string { return strings.Repeat(s, n/len(s)) }
 
-// TestHostileResponsesComeToAnEnd reads responses of a mebibyte that would
-// take quadratic work in a careless parser: minutes, where milliseconds do.
+// TestHostileResponsesComeToAnEnd reads responses of one mebibyte that would take quadratic time in a careless parser: minutes instead of
+// milliseconds.
 func TestHostileResponsesComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	for name, response := range map[string]string{
@@ -49,8 +49,7 @@ func TestHostileResponsesComeToAnEnd(t *testing.T) {
 	}
 }
 
-// refusesInBounds applies a hostile response, which must end in a refusal that
-// somebody can read.
+// refusesInBounds applies a hostile response, which must be refused with a readable text.
 func refusesInBounds(t *testing.T, response string) {
 	t.Helper()
 	t.Parallel()
@@ -64,8 +63,7 @@ func refusesInBounds(t *testing.T, response string) {
 	}
 }
 
-// TestHostileFilesComeToAnEnd matches against files that would take quadratic
-// work in a careless matcher.
+// TestHostileFilesComeToAnEnd matches against files that would take quadratic time in a careless matcher.
 func TestHostileFilesComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	many := func(n int, s, r string) (out []edit.Block) {
@@ -143,7 +141,7 @@ func elided(s string, n int) string {
 	return strings.ReplaceAll(distinct(s, n), "\n", "\n# ...\n")
 }
 
-// coins returns n lines of one of two letters without a pattern, the same ones at every call.
+// coins returns n lines, each one of two letters, without a pattern and the same at every call.
 func coins(n int) string {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	var b strings.Builder
@@ -153,14 +151,12 @@ func coins(n int) string {
 	return b.String()
 }
 
-// TestMemoryStaysWithinAMultipleOfTheInput bounds all that is allocated for
-// hostile files, which bounds the peak too: whatever is freed on the way only
-// lowers it, and unlike a peak the sum is the same in every run. It runs
-// alone, since the count is of the whole process.
+// TestMemoryStaysWithinAMultipleOfTheInput bounds the total allocation for hostile files. That bounds the peak too: memory freed on the
+// way only lowers it, and unlike a peak the total is the same in every run. It does not run in parallel, because the count covers the
+// whole process.
 //
-// The unit is the input, file and blocks together. What many blocks need
-// besides their text, some hundred bytes each, is freed for the most part;
-// lines that are one newline each take a string's header of 16 bytes.
+// The unit is the input, file and blocks together. Many blocks need some hundred bytes each besides their text, most of which are freed;
+// each line of a single newline takes a string header of 16 bytes.
 func TestMemoryStaysWithinAMultipleOfTheInput(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, search, replace string
@@ -194,7 +190,7 @@ func TestMemoryStaysWithinAMultipleOfTheInput(t *testing.T) {
 	}
 }
 
-// allocates runs the edit of an input of size bytes, which may allocate so many times that.
+// allocates runs the edit of an input of size bytes, which may allocate at most the given multiple of size.
 func allocates(t *testing.T, name string, times float64, size int, run func() error) {
 	t.Helper()
 	var was, is runtime.MemStats
@@ -210,9 +206,8 @@ func allocates(t *testing.T, name string, times float64, size int, run func() er
 	}
 }
 
-// TestMemoryOfManyBlocks bounds the same for many blocks, whose chained rounds
-// and refusals each allocate anew what the one before has freed: the peak is
-// about half of the sum.
+// TestMemoryOfManyBlocks bounds the same for many blocks. Their chained rounds and refusals each allocate again what the previous one
+// freed, so the peak is about half of the total.
 func TestMemoryOfManyBlocks(t *testing.T) {
 	many := func(n int, search func(i int) string) (out []edit.Block) {
 		for i := range n {
@@ -242,8 +237,8 @@ func TestMemoryOfManyBlocks(t *testing.T) {
 	}
 }
 
-// TestHostilePatchesAllocateLittle is the same for what only a whole response
-// holds: values and tags without number, and texts for a parser.
+// TestHostilePatchesAllocateLittle does the same for input that only a whole response can contain: huge numbers of values and tags, and
+// texts for a parser.
 func TestHostilePatchesAllocateLittle(t *testing.T) {
 	for name, c := range map[string]struct{ path, file, response string }{
 		"JSON values":     {"a.py", "x\n", `[{"path":"a.py","edits":[` + fill("1,", mib) + "1]}]"},
@@ -260,7 +255,7 @@ func TestHostilePatchesAllocateLittle(t *testing.T) {
 	}
 }
 
-// No blocks at all ask for no change, and say so like any that change nothing.
+// An edit without blocks asks for no change, and is refused like any other edit that changes nothing.
 func TestNoBlocksAreNoChange(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"", "x = 1\n", strings.Repeat("x = 1\n", 100)} {

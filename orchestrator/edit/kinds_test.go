@@ -14,8 +14,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// A dialect is what generated code of one language looks like: its level of
-// indentation, a line that opens a block, one that does not, and comments.
+// A dialect describes generated code in one language: a level of indentation, a line that opens a block, one that does not, and comments.
 type dialect struct {
 	path, level, opens, line, remark, after string
 }
@@ -32,8 +31,8 @@ var dialects = []dialect{
 	{"gen.rst", "   ", "open_%d \"a-%d\" 'caf\u00e9'", "value_%d \"b-%d\" 'caf\u00e9'", "", ""},
 }
 
-// A trial is generated code and an edit of it. Each line of REPLACE is new or
-// one of SEARCH, so that the true result is known whatever becomes of the file.
+// A trial is generated code with an edit. Each line of REPLACE is new or one of SEARCH, so the true result is known whatever happens to
+// the file.
 type trial struct {
 	dialect
 	file    []string
@@ -42,7 +41,7 @@ type trial struct {
 	from    []int // the line of the file that each line of REPLACE repeats, or -1
 }
 
-// drawTrial draws code whose lines all differ but for blank ones.
+// drawTrial draws code in which all lines differ except blank ones.
 func drawTrial(t *rapid.T) trial {
 	x := trial{dialect: rapid.SampledFrom(dialects).Draw(t, "language")}
 	depth := 0
@@ -71,8 +70,7 @@ func drawTrial(t *rapid.T) trial {
 	return x
 }
 
-// drawReplace changes one to three lines of the window, removes some, or puts
-// some in, or indents them below a new one.
+// drawReplace replaces one to three lines of the window, removes or inserts some, or indents them below a new one.
 func (x *trial) drawReplace(t *rapid.T) {
 	at := rapid.IntRange(x.lo, x.hi-1).Draw(t, "at")
 	end := rapid.IntRange(at, min(x.hi, at+3)).Draw(t, "end")
@@ -85,16 +83,16 @@ func (x *trial) drawReplace(t *rapid.T) {
 	}
 	var middle []string
 	switch rapid.IntRange(0, 3).Draw(t, "act") {
-	case 0: // others in their place
+	case 0: // replacements
 		middle = fresh(max(1, end-at))
-	case 1: // more
+	case 1: // insertions
 		end, middle = at, fresh(rapid.IntRange(1, 4).Draw(t, "new"))
-	case 2: // none
+	case 2: // removals
 		end = max(end, at+1)
 		if end-at == x.hi-x.lo {
 			end--
 		}
-	default: // a level deeper
+	default: // one level deeper
 		end = max(end, at+1)
 		middle = []string{pad + fmt.Sprintf(x.opens, 99, 99)}
 		for _, s := range x.file[at:end] {
@@ -118,8 +116,8 @@ func (x *trial) drawReplace(t *rapid.T) {
 // search returns the lines of SEARCH.
 func (x trial) search() []string { return slices.Clone(x.file[x.lo:x.hi]) }
 
-// result returns the file that is right when its lines had become file: the
-// lines that the block repeats are the file's, the others are REPLACE's.
+// result returns the correct file, given that its lines have become file: lines that the block repeats come from the file, the others
+// from REPLACE.
 func (x trial) result(file []string) []string {
 	out := slices.Clone(file[:x.lo])
 	for j, s := range x.replace {
@@ -131,15 +129,15 @@ func (x trial) result(file []string) []string {
 	return append(out, file[x.hi:]...)
 }
 
-// mapped returns lines with f applied to those of [lo, hi) that are not blank.
+// mapped applies f to the lines of [lo, hi) that are not blank.
 func mapped(lines []string, lo, hi int, f func(string) string) []string {
 	out := slices.Clone(lines)
 	copy(out[lo:hi], each(lines[lo:hi], f))
 	return out
 }
 
-// A spoilt trial is what reaches the engine. want is the true result: "" for
-// a block that must be refused. It must be refused or right when unsure is set.
+// A spoilt trial is the input of the engine. want is the true result, or "" if the block must be refused. With unsure, the block may be
+// refused or applied correctly.
 type spoilt struct {
 	file            string
 	search, replace []string
@@ -147,11 +145,10 @@ type spoilt struct {
 	unsure          bool
 }
 
-// whole ends every line of a text.
+// whole joins lines and ends the last one.
 func whole(lines []string) string { return text(lines) + "\n" }
 
-// faultKinds are the faults of models, editors and people, by name. The second
-// result is false where the fault does not apply to the trial.
+// faultKinds are the faults of models, editors and people, by name. The second result is false if the fault does not apply to the trial.
 var faultKinds = map[string]func(*rapid.T, trial) (spoilt, bool){
 	"a block dedented to the margin": func(_ *rapid.T, x trial) (spoilt, bool) {
 		cut := indentOf(slices.Concat(x.search(), x.replace))
@@ -169,7 +166,7 @@ var faultKinds = map[string]func(*rapid.T, trial) (spoilt, bool){
 			to = "    "
 		}
 		f := func(s string) string { return strings.ReplaceAll(s, x.level, to) }
-		search := each(x.search(), f) // without any indentation it stands there, and its block is taken at its word
+		search := each(x.search(), f) // without indentation it is there exactly, and the block is taken literally
 		return spoilt{whole(x.file), search, each(x.replace, f), whole(x.result(x.file)), false}, text(search) != text(x.search())
 	},
 	"line ends of both kinds": func(t *rapid.T, x trial) (spoilt, bool) {
@@ -217,7 +214,7 @@ var faultKinds = map[string]func(*rapid.T, trial) (spoilt, bool){
 		return spoilt{whole(file), x.search(), x.replace, whole(x.result(file)), true}, slices.Contains(x.from, at)
 	},
 	"a block applied already": func(_ *rapid.T, x trial) (spoilt, bool) {
-		file := whole(x.result(x.file)) // lines put in around SEARCH are put in once more: it stands there
+		file := whole(x.result(x.file)) // lines inserted around SEARCH are inserted again, since SEARCH is still there
 		return spoilt{file, x.search(), x.replace, "", false}, !strings.Contains(file, whole(x.search()))
 	},
 	"the lines stand twice": func(_ *rapid.T, x trial) (spoilt, bool) {
@@ -252,7 +249,7 @@ var faultKinds = map[string]func(*rapid.T, trial) (spoilt, bool){
 	},
 }
 
-// indentOf returns the indentation that all lines share.
+// indentOf returns the indentation that all lines have in common.
 func indentOf(lines []string) string {
 	cut, first := "", true
 	for _, s := range lines {
@@ -266,8 +263,7 @@ func indentOf(lines []string) string {
 	return cut
 }
 
-// For every kind of fault, in every language: the true bytes, or a refusal
-// where the truth cannot be known.
+// Every kind of fault, in every language, gives the true bytes, or a refusal if the truth cannot be known.
 func TestEveryKindOfFaultGivesTheTruthOrARefusal(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range faultKinds {
@@ -298,8 +294,7 @@ func TestEveryKindOfFaultGivesTheTruthOrARefusal(t *testing.T) {
 	}
 }
 
-// sameEnds compares a result with the truth; where the truth has plain ends
-// only, those of the result are another test's matter.
+// sameEnds compares a result with the truth. If the truth has only plain line ends, the ends of the result are left to another test.
 func sameEnds(got, want string) bool {
 	return got == want || !strings.Contains(want, "\r") && strings.ReplaceAll(got, "\r\n", "\n") == want
 }

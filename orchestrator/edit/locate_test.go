@@ -4,5 +4,5 @@ import (
 	"strings"
 )
 
-// bars makes a text of lines divided by "|".
+// bars splits a text into lines at "|".
 func bars(s string) []string { return strings.Split(s, "|") }

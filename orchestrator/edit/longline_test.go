@@ -10,9 +10,8 @@ import (
 	"agent/orchestrator/edit"
 )
 
-// A file of one line of ten megabytes is edited to the letter or refused with
-// the reason, within 256 MiB and well within a second, which a busy machine may
-// take three times. Alone: it measures what is allocated.
+// A file with one line of ten megabytes is edited exactly or refused with a reason, within 256 MiB and well within a second, or three on
+// a busy machine. It does not run in parallel, because it measures allocations.
 func TestOneVeryLongLine(t *testing.T) {
 	for name, long := range map[string]string{"tokens": strings.Repeat("x=f(a,b);", 10<<20/9), "a word": strings.Repeat("y", 10<<20)} {
 		file := "if a:\n  " + long + "\n"

@@ -7,7 +7,7 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// The block replaces "a" and has the path x.py from the block before it.
+// The block replaces "a" and inherits the path x.py from the block before it.
 func TestTheTextAboveABlockIsHeeded(t *testing.T) {
 	t.Parallel()
 	files := tree{"x.py": "a\n", "y.py": "a\n", "z.py": "c\n", "sub/w.py": "a\n", "Makefile": "a\n", "a b.txt": "a\n"}
@@ -21,7 +21,7 @@ func TestTheTextAboveABlockIsHeeded(t *testing.T) {
 		"In y.py:\n":                {"x.py", "y.py"},
 		"In `./y.py`, too.\n":       {"x.py", "y.py"},
 		"Now w.py.\n":               {"x.py", "sub/w.py"},
-		"In z.py:\n":                {"x.py", ""}, // it has no place there
+		"In z.py:\n":                {"x.py", ""}, // the block has no place there
 		"In x.py:\n":                {"x.py", ""},
 		"In xy.py:\n":               {"x.py", ""},
 		"In other/w.py:\n":          {"x.py", ""},

@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// pairs makes operations of "search>replace" texts, lines divided by "|".
+// pairs returns an operation for each "search>replace" text, with lines split at "|".
 func pairs(blocks ...string) []*parse.Operation {
 	var ops []*parse.Operation
 	for i, b := range blocks {
@@ -28,8 +28,8 @@ func pairs(blocks ...string) []*parse.Operation {
 	return ops
 }
 
-// edited applies blocks to a file of lines divided by "|", and shows the
-// result the same way, or the kinds of the problems with their blocks.
+// edited applies blocks to a file of lines divided by "|". It renders the result the same way, or the kinds of the problems with their
+// blocks.
 func edited(file string, blocks ...string) string {
 	after, _, problems := editFile("a.py", []byte(strings.Join(bars(file), "\n")+"\n"), pairs(blocks...), document.NewWork())
 	if len(problems) > 0 {
@@ -90,7 +90,7 @@ func TestBlocksOfOneFileAreSetAgainstOneAnother(t *testing.T) {
 	}
 }
 
-// Blocks may build upon one another for as long as work is left.
+// Blocks may build on one another as long as work is left.
 func TestAChainOfManyBlocks(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{5, 6, 40} {
@@ -108,7 +108,7 @@ func TestAChainOfManyBlocks(t *testing.T) {
 	}
 }
 
-// A file without text takes the REPLACE of a block without SEARCH whole.
+// If the file and SEARCH contain no text, REPLACE becomes the whole file.
 func TestAnEmptySearchInAnEmptyFile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, before, search, replace, want string }{
@@ -134,7 +134,7 @@ func TestAnEmptySearchInAnEmptyFile(t *testing.T) {
 	}
 }
 
-// What is meant for every place has some thousands of them, not a million.
+// An edit of every place may have thousands of places, but not tens of thousands.
 func TestEveryOneOfManyPlaces(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{5000: "", 20001: problem.KindAmbiguous} {

@@ -11,8 +11,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// changed applies a response and shows the content of every changed file, or
-// the reasons of the refusal.
+// changed applies a response and renders the content of every changed file, or the reasons of the refusal.
 func changed(w Files, response, target string) string {
 	cs, _, err := Apply(w, []byte(response), target)
 	var refusal *problem.Refusal
@@ -33,7 +32,7 @@ func changed(w Files, response, target string) string {
 	return strings.Join(out, "\n")
 }
 
-// What is asked of both ends of a file keeps the lines and the blank ones there.
+// Additions at either end of a file keep its first and last lines, including blank ones.
 func TestBlankLinesAtTheEndsOfAFileAreKept(t *testing.T) {
 	t.Parallel()
 	ends := func(kind, text string) string {
@@ -60,8 +59,7 @@ func TestBlankLinesAtTheEndsOfAFileAreKept(t *testing.T) {
 	}
 }
 
-// Whole content for a bare name, while files in folders have that name, is
-// more likely meant for one of them than for a new file.
+// If whole content has a bare name that a file in a folder also has, it is more likely meant for that file than for a new one.
 func TestWholeContentOfANameWithoutItsFolder(t *testing.T) {
 	t.Parallel()
 	w := tree{"shop/stock.py": "x = 1\n", "top.py": "y = 1\n"}
@@ -83,8 +81,7 @@ func TestWholeContentOfANameWithoutItsFolder(t *testing.T) {
 	}
 }
 
-// The same response that removes what stands in the way does not clear it: the
-// outcome would depend on the order in which the two are written.
+// An obstacle is not cleared by the removal of a file in the same response, because the outcome would depend on the order of the writes.
 func TestWhatStandsInTheWayIsNotClearedByTheResponse(t *testing.T) {
 	t.Parallel()
 	w := tree{"a.py": "x = 1\n", "lib/c.py": "z = 3\n"}
@@ -104,7 +101,7 @@ func TestWhatStandsInTheWayIsNotClearedByTheResponse(t *testing.T) {
 	}
 }
 
-// A diff that removes a file removes what its author saw, or nothing.
+// A diff that removes a file removes exactly what its author saw, or nothing.
 func TestARemovedFileIsTheOneTheDiffShows(t *testing.T) {
 	t.Parallel()
 	const diff = "--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n"
@@ -121,8 +118,7 @@ func TestARemovedFileIsTheOneTheDiffShows(t *testing.T) {
 	}
 }
 
-// troubled is a workspace that cannot be read in part: reading broken gives
-// an error, and gone is listed and absent, as if removed since.
+// troubled is a workspace that is partly unreadable: reading broken gives an error, and gone is listed but absent, as if removed since.
 type troubled struct{ tree }
 
 func (w troubled) Paths() []string {
@@ -138,8 +134,7 @@ func (w troubled) Read(path string) ([]byte, error) {
 	return w.tree.Read(path)
 }
 
-// What cannot be read is no fault of the response, and never passes for a file
-// without the lines that are looked for.
+// An unreadable file is not the response's fault, and never counts as a file without the searched lines.
 func TestAFileThatCannotBeReadEndsTheWork(t *testing.T) {
 	t.Parallel()
 	w := troubled{tree{"a.py": "x = 1\n", "z.py": "y = 2\n"}}
@@ -158,8 +153,7 @@ func TestAFileThatCannotBeReadEndsTheWork(t *testing.T) {
 	}
 }
 
-// catalogue is a workspace that lists names which may not be written, or are no
-// longer there; an unnamed block is not for those.
+// catalogue is a workspace that lists names which may not be written or no longer exist; an unnamed block is not meant for them.
 type catalogue struct {
 	tree
 	more []string
@@ -183,8 +177,8 @@ func TestAnUnnamedBlockIsForAFileThatMayBeWritten(t *testing.T) {
 	}
 }
 
-// One file in question is taken for the one that is meant, so that the refusal
-// tells what is wrong there; of several none is.
+// If exactly one file almost matches, it is taken as the intended one, so the refusal says what is wrong there. If several do, none is
+// taken.
 func TestAGuessThatDoesNotFitIsTold(t *testing.T) {
 	t.Parallel()
 	w := tree{"a.py": "def only_here():\n    return 1\n", "b.py": "shared = 1\nb = 1\n", "c.py": "shared = 1\nc = 1\n"}

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A refusal of a hunk speaks of the hunk: it has no SEARCH that its author
-// could look at.
+// A refusal of a hunk speaks of the hunk, because its author sees no SEARCH.
 func TestAHunkIsSpokenOfAsAHunk(t *testing.T) {
 	t.Parallel()
 	w := tree{"a.py": "first = 1\ntotal = one + two + three\nlast = 9\n"}

@@ -15,7 +15,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// A sample is a file of distinct lines, so that any run of them has one place.
+// A sample is a file of distinct lines, so every run of lines has one place.
 type sample struct {
 	mark  string
 	lines []string
@@ -36,7 +36,7 @@ func (s sample) part(i, j int) string {
 	return sample{lines: s.lines[i:j], ends: s.ends[i:j]}.text()
 }
 
-// drawSample draws a file of at least min lines. ends are the line ends that may occur.
+// drawSample draws a file of at least atLeast lines. ends lists the line ends that may occur.
 func drawSample(t *rapid.T, atLeast int, ends ...string) sample {
 	n := rapid.IntRange(atLeast, 30).Draw(t, "lines")
 	s := sample{mark: rapid.SampledFrom([]string{"", "\ufeff"}).Draw(t, "mark")}
@@ -65,7 +65,7 @@ func block(search, replace []string) edit.Block {
 	return edit.Block{Search: strings.Join(search, "\n") + "\n", Replace: strings.Join(replace, "\n") + "\n"}
 }
 
-// applyBlocks applies blocks that must apply.
+// applyBlocks applies blocks that must not be refused.
 func applyBlocks(t *rapid.T, text string, blocks ...edit.Block) (string, []edit.Applied) {
 	t.Helper()
 	after, applied, err := edit.ApplyBlocks("a.py", []byte(text), blocks)
@@ -97,7 +97,7 @@ func TestApplyThenReverseIsIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t, 3, rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "ends"))
 		i := rapid.IntRange(0, len(s.lines)-1).Draw(t, "from")
-		// Two lines stay: without an end of line elsewhere nothing would tell what ends a line.
+		// Two lines are kept: without another line end, nothing would show how lines end.
 		j := rapid.IntRange(i+1, min(len(s.lines), i+len(s.lines)-2)).Draw(t, "to")
 		fresh := drawNew(t, "r")
 		there, _ := applyBlocks(t, s.text(), block(s.lines[i:j], fresh))
@@ -129,8 +129,7 @@ func TestAShiftedFileGivesTheShiftedResult(t *testing.T) {
 	})
 }
 
-// The same blocks on the same file with other line ends give the same result
-// with those line ends, whatever ends the block's own lines have.
+// The same blocks on the same file with other line ends give the same result with those line ends, whatever line ends the block has.
 func TestLineEndsFollowTheFile(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -208,8 +207,7 @@ func TestABlockWithTwoPlacesIsNeverApplied(t *testing.T) {
 	})
 }
 
-// A diff between two texts of few different lines is often ambiguous: it
-// must give the new text or be refused, whatever else.
+// A diff between two texts of few distinct lines is often ambiguous. It must give the new text or be refused.
 func TestADiffGivesTheNewTextOrIsRefused(t *testing.T) {
 	t.Parallel()
 	applied, refused := 0, 0

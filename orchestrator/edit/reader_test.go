@@ -9,31 +9,30 @@ import (
 	"strings"
 )
 
-// An intent is what an author means by one block, whatever form it is sent in.
+// An intent is what an author means by one block, in whatever form it is sent.
 type intent struct {
 	kind    string // edit, create, write (create or replace), modify, delete or rename
 	path    string
 	from    string // the old path of a rename
 	search  []string
 	replace []string
-	line    int // where search stands, from 1; 0 when it is not known
+	line    int // the line of search, from 1; 0 if unknown
 }
 
-// A reader is an author who knows what it meant, has the text of a refusal
-// and nothing else, and does what the text says to the letter. It looks into
-// a file only where it is told to read it.
+// A reader is an author who knows what it meant, sees only the text of a refusal, and follows it literally. It looks into a file only if
+// it is told to read it.
 type reader struct {
 	files  memory
 	meant  []intent         // the blocks that were sent
 	whole  []intent         // what was meant where the response did not say it
 	next   map[int][]intent // the blocks to send, by the number of the block that each comes from
 	form   string           // the form to send them in: tags, diff, json, lines, patch or markers
-	merged map[int]int      // block to the one that took it in
+	merged map[int]int      // a block to the one that absorbed it
 	sent   []intent         // what follow sent
-	moved  []bool           // of each block that is meant: it was told to stand elsewhere than its author thought
+	moved  []bool           // for each intended block: it was told to go elsewhere than its author thought
 }
 
-// A told is one problem as the text of the refusal tells it.
+// A told is one problem as described by the text of the refusal.
 type told struct {
 	block  int
 	kind   string
@@ -50,7 +49,7 @@ var (
 	toldPlace = regexp.MustCompile(`^  lines? (\d+)(?: to (\d+))?(?:, told apart by (?:lines? (\d+)(?: to (\d+))?|its space)|(, not told apart by the lines around))?:$`)
 )
 
-// read cuts the text of a refusal into its problems.
+// readRefusal splits the text of a refusal into its problems.
 func readRefusal(text string) (out []*told) {
 	var p *told
 	for _, l := range strings.Split(text, "\n") {
@@ -92,8 +91,7 @@ func (p *told) lines(lo, hi int) (out []string, err error) {
 	return out, nil
 }
 
-// follow does what the refusal says. done is set when it says that nothing is
-// left to send; any sentence that it does not know is an error.
+// follow does what the refusal says. done is true if nothing is left to send; an unknown sentence is an error.
 func (r *reader) follow(text string) (response string, done bool, err error) {
 	r.next, r.merged = map[int][]intent{}, map[int]int{}
 	for i, m := range r.meant {
@@ -132,12 +130,12 @@ func (r *reader) act(p *told) error {
 	return fmt.Errorf("the advice is not understood")
 }
 
-// file returns the lines of the file that a block means, for advice that says to read it.
+// file returns the lines of a block's file, for advice that says to read it.
 func (r *reader) file(block int) []string {
 	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(r.files.text[r.meant[block-1].path], "\r", ""), "\n"), "\n")
 }
 
-// put makes one block of what comes from a block: these lines for its SEARCH.
+// put replaces whatever comes from a block by one block with these lines as SEARCH.
 func (r *reader) put(block int, search, before, after []string, advice string) {
 	m := r.meant[block-1]
 	replace := slices.Clone(m.replace)
@@ -161,7 +159,7 @@ func leading(lines []string) string {
 	return ""
 }
 
-// reindent gives lines that begin with the indentation from the indentation to.
+// reindent replaces the indentation from by the indentation to, in the lines that begin with it.
 func reindent(lines []string, from, to string) []string {
 	for i, s := range lines {
 		if rest, ok := strings.CutPrefix(s, from); ok && strings.TrimSpace(s) != "" {
@@ -171,12 +169,11 @@ func reindent(lines []string, from, to string) []string {
 	return lines
 }
 
-// splitIntents reads the blocks of a response in any of its forms: the
-// author's own account of what it sent.
+// splitIntents reads the blocks of a response in any form: the author's own account of what it sent.
 func splitIntents(text string) (out []intent) {
 	if strings.HasPrefix(text, "[") {
 		var changes []struct{ Path, Action, Content, From string }
-		_ = json.Unmarshal([]byte(text), &changes) // a patch that is no JSON says nothing
+		_ = json.Unmarshal([]byte(text), &changes) // a patch that is not JSON says nothing
 		for _, c := range changes {
 			out = append(out, intent{kind: c.Action, path: c.Path, from: c.From, replace: body(c.Content)})
 		}
@@ -209,7 +206,7 @@ var (
 		`|<FILE path="([^"]*)">\n(.*?)</FILE>|<RENAME_FILE from="([^"]*)" to="([^"]*)"/>`)
 )
 
-// body cuts a text into lines.
+// body splits a text into lines.
 func body(s string) []string {
 	if s == "" {
 		return nil
@@ -217,7 +214,7 @@ func body(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// splitDiff reads the hunks of a diff.
+// splitDiff parses the hunks of a diff.
 func splitDiff(text string) (out []intent) {
 	path, from, gone := "", "", false
 	for _, l := range body(text) {
@@ -249,7 +246,7 @@ func splitDiff(text string) (out []intent) {
 	return out
 }
 
-// written returns blocks in a form.
+// written renders blocks in a form.
 func written(blocks []intent, form string) string {
 	var b strings.Builder
 	var changes []any
@@ -268,7 +265,7 @@ func written(blocks []intent, form string) string {
 		}
 	}
 	if changes != nil {
-		out, _ := json.Marshal(changes) // strings always are JSON
+		out, _ := json.Marshal(changes) // strings are always valid JSON
 		return string(out)
 	}
 	if form == "patch" {
@@ -277,7 +274,7 @@ func written(blocks []intent, form string) string {
 	return b.String()
 }
 
-// object writes one block for JSON, by the number of its line when byLine is set.
+// object renders one block for JSON, by its line number if byLine is set.
 func (m intent) object(byLine bool) map[string]any {
 	switch {
 	case byLine:
@@ -291,7 +288,7 @@ func (m intent) object(byLine bool) map[string]any {
 	return map[string]any{"path": m.path, "action": m.kind, "content": ended(m.replace)}
 }
 
-// patch writes one block as a part of a patch.
+// patch renders one block as a part of a patch.
 func (m intent) patch() string {
 	out := ""
 	switch m.kind {
@@ -305,7 +302,7 @@ func (m intent) patch() string {
 	return out + m.marked()
 }
 
-// marked writes the lines of a block with the marks of a diff.
+// marked renders the lines of a block with the marks of a diff.
 func (m intent) marked() (out string) {
 	for _, s := range m.search {
 		out += "-" + s + "\n"
@@ -316,7 +313,7 @@ func (m intent) marked() (out string) {
 	return out
 }
 
-// ended joins lines, each with its end.
+// ended joins lines, each with a line end.
 func ended(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -324,7 +321,7 @@ func ended(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// tags writes one block in tags.
+// tags renders one block in tags.
 func (m intent) tags() string {
 	switch m.kind {
 	case "create":
@@ -339,7 +336,7 @@ func (m intent) tags() string {
 	return fmt.Sprintf("<EDIT file=\"%s\">\n<SEARCH>\n%s</SEARCH>\n<REPLACE>\n%s</REPLACE>\n</EDIT>\n", m.path, ended(m.search), ended(m.replace))
 }
 
-// diff writes one block as a unified diff, with its line when it is known.
+// diff renders one block as a unified diff, with its line number if known.
 func (m intent) diff() string {
 	if m.kind == "rename" {
 		return fmt.Sprintf("diff --git a/%[1]s b/%[2]s\nrename from %[1]s\nrename to %[2]s\n", m.from, m.path)

@@ -34,7 +34,7 @@ func (w tree) Read(path string) ([]byte, error) {
 
 func (w tree) Executable(path string) bool { return strings.HasSuffix(path, ".sh") }
 
-// planned shows the changes of operations, or the kinds of the problems.
+// planned renders the changes of operations, or the kinds of the problems.
 func planned(w tree, target string, ops ...*parse.Operation) string {
 	for i, op := range ops {
 		op.Block = i + 1

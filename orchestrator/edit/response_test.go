@@ -32,7 +32,7 @@ func TestThoughtIsTheBodyOfItsTag(t *testing.T) {
 	}
 }
 
-// kinds returns the kinds of a refusal, and fails when err is none.
+// kinds returns the kinds of a refusal, and fails if err is not a refusal.
 func kinds(t *testing.T, err error) []string {
 	t.Helper()
 	var refusal *problem.Refusal
@@ -71,7 +71,7 @@ func TestAResponseBeyondTheLimitsIsRefused(t *testing.T) {
 	}
 }
 
-// broken is a workspace whose files cannot be read.
+// broken is a workspace with unreadable files.
 type broken struct{ memory }
 
 func (broken) Read(path string) ([]byte, error) { return nil, fs.ErrPermission }
@@ -121,7 +121,7 @@ func TestARefusalNamesEveryProblemAndTheSoundBlocks(t *testing.T) {
 	}
 }
 
-// The refusal of a great many blocks stays short enough to be read and sent.
+// The refusal of very many blocks stays short enough to be read and sent.
 func TestARefusalOfManyBlocksQuotesOnlyTheFirst(t *testing.T) {
 	t.Parallel()
 	var blocks []edit.Block

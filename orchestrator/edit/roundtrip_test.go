@@ -16,8 +16,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// drawText draws a text of distinct lines: UTF-8, and long enough that its
-// line ends can be told.
+// drawText draws a text of distinct lines in UTF-8, long enough to show its line ends.
 func drawText(t *rapid.T, ends ...string) sample {
 	s := drawSample(t, 4, ends...)
 	for i, l := range s.lines {
@@ -27,8 +26,7 @@ func drawText(t *rapid.T, ends ...string) sample {
 	return s
 }
 
-// change returns the text with some lines replaced, removed or put in, each
-// with an end that the text has; one line at least stays.
+// change returns the text with some lines replaced, removed or inserted, each with a line end of the text. At least one line stays.
 func change(t *rapid.T, s sample) sample {
 	out := sample{mark: s.mark, lines: slices.Clone(s.lines), ends: slices.Clone(s.ends)}
 	for range rapid.IntRange(1, 3).Draw(t, "changes") {
@@ -41,7 +39,7 @@ func change(t *rapid.T, s sample) sample {
 	return out
 }
 
-// drawChange draws what becomes of one file, of the name before.
+// drawChange draws a change of the file called name.
 func drawChange(t *rapid.T, name string) workspace.Change {
 	ends := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "ends")
 	s := drawText(t, ends)
@@ -63,8 +61,7 @@ func drawChange(t *rapid.T, name string) workspace.Change {
 	return c
 }
 
-// What Diff shows a person is what the engine reads: fed back, it gives the
-// same bytes, names and modes, whatever the changes.
+// The engine reads what Diff shows to a person: fed back, any diff gives the same bytes, names and modes.
 func TestTheDiffOfAChangesetGivesTheChangesetAgain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -91,8 +88,7 @@ func TestTheDiffOfAChangesetGivesTheChangesetAgain(t *testing.T) {
 	})
 }
 
-// Every form says the same: a block, a marker block, a diff and whole content
-// give one result.
+// A block, a marker block, a diff and whole content with the same meaning give the same result.
 func TestEveryFormGivesTheSameResult(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -161,7 +157,7 @@ func TestIndependentBlocksInAnyOrderGiveTheSame(t *testing.T) {
 	})
 }
 
-// untouchable is a workspace that notices when a caller changes what it read.
+// untouchable is a workspace that notices if a caller modifies what it read.
 type untouchable struct {
 	memory
 	read map[string][]byte
@@ -178,8 +174,8 @@ func (u untouchable) Read(path string) ([]byte, error) {
 	return b, err
 }
 
-// One bad block among good ones: nothing comes out, nothing that was read is
-// touched, and the refusal names the bad one and calls the others sound.
+// With one bad block among good ones, nothing is returned and nothing that was read is modified. The refusal names the bad one and calls
+// the others sound.
 func TestARefusalChangesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

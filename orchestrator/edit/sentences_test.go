@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// The sentences of advice that a refusal may hold, and what each means to an
-// author who takes it at its word. A sentence that is in none of these
-// patterns teaches nobody: the tests fail on it.
+// sentences lists the advice that a refusal may contain, with what it means to an author who follows it literally. The tests fail on a
+// sentence that matches no pattern, since it would teach nothing.
 var sentences = []struct {
 	says *regexp.Regexp
 	do   func(r *reader, p *told, m []string) error
@@ -45,7 +44,7 @@ var sentences = []struct {
 	{regexp.MustCompile(`^copy the lines exactly into SEARCH, with their indentation and comments$`), (*reader).copyShown},
 }
 
-// copyLines sends the lines that the advice names as SEARCH.
+// copyLines sends the advised lines as SEARCH.
 func (r *reader) copyLines(p *told, m []string) error {
 	lo, hi := number(m[2]), max(number(m[2]), number(m[3]))
 	lines, err := p.lines(lo, hi)
@@ -74,8 +73,7 @@ func (r *reader) copyLines(p *told, m []string) error {
 	return nil
 }
 
-// completeLine makes a whole line of the first line of REPLACE: the line of the
-// file with SEARCH exchanged in it.
+// completeLine turns the first line of REPLACE into a whole line: the line of the file with SEARCH replaced in it.
 func (r *reader) completeLine(block int, line string) {
 	m := &r.meant[block-1]
 	if len(m.replace) > 0 {
@@ -84,7 +82,7 @@ func (r *reader) completeLine(block int, line string) {
 	}
 }
 
-// choosePlace takes the first place that is told apart from the others.
+// choosePlace picks the first place that is told apart from the others.
 func (r *reader) choosePlace(p *told, m []string) error {
 	for _, at := range p.places {
 		lo, hi := at[0], at[1]
@@ -111,7 +109,7 @@ func (r *reader) choosePlace(p *told, m []string) error {
 			return r.splitPieces(p.block, lines, before, after)
 		}
 		if r.sends(lines, p.block) {
-			continue // the place of another block
+			continue // this place belongs to another block
 		}
 		r.put(p.block, lines, before, after, p.advice)
 		return nil
@@ -140,7 +138,7 @@ func (r *reader) splitPieces(block int, place, before, after []string) error {
 	return nil
 }
 
-// atElisions cuts lines where some are left out.
+// atElisions splits lines at the elisions.
 func atElisions(lines []string) [][]string {
 	out := [][]string{nil}
 	for _, s := range lines {
@@ -153,7 +151,7 @@ func atElisions(lines []string) [][]string {
 	return out
 }
 
-// numberedDiff sends the first place that is shown as a diff.
+// numberedDiff sends the first shown place as a diff.
 func (r *reader) numberedDiff(p *told, _ []string) error {
 	if len(p.places) == 0 {
 		return errors.New("no place is shown")
@@ -167,7 +165,7 @@ func (r *reader) numberedDiff(p *told, _ []string) error {
 	return nil
 }
 
-// mergeBlocks sends two blocks as one: the lines shown, with both changes made in them.
+// mergeBlocks sends two blocks as one: the shown lines, with both changes applied to them.
 func (r *reader) mergeBlocks(p *told, m []string) error {
 	into, other := number(m[1]), number(m[2])
 	for r.merged[into] > 0 {
@@ -181,14 +179,14 @@ func (r *reader) mergeBlocks(p *told, m []string) error {
 	text := substitute(search, one.search, one.replace)
 	two := r.meant[other-1]
 	one.search, one.replace = search, substitute(text, two.search, two.replace)
-	if slices.Equal(one.replace, text) { // the second change no longer has its lines: it wins
+	if slices.Equal(one.replace, text) { // the second change no longer finds its lines: it wins
 		one.replace = substitute(search, two.search, two.replace)
 	}
 	r.next[into], r.next[other], r.merged[other] = []intent{one}, nil, into
 	return nil
 }
 
-// substitute puts lines in place of the first run of old in text, the space around them aside.
+// substitute replaces the first occurrence of old in text by lines, ignoring surrounding space.
 func substitute(text, old, lines []string) []string {
 	for at := range len(text) - len(old) + 1 {
 		if slices.EqualFunc(text[at:at+len(old)], old, func(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }) {
@@ -198,7 +196,7 @@ func substitute(text, old, lines []string) []string {
 	return text
 }
 
-// readFile takes from the file the lines that have most words of SEARCH.
+// readFile picks the line of the file that shares the most words with SEARCH.
 func (r *reader) readFile(p *told, _ []string) error {
 	file, m := r.file(p.block), r.meant[p.block-1]
 	words := map[string]bool{}
@@ -226,7 +224,7 @@ func (r *reader) readFile(p *told, _ []string) error {
 	return nil
 }
 
-// once reports whether a line stands once in a file, the space around it aside.
+// once reports whether a line occurs exactly once in a file, ignoring surrounding space.
 func once(file []string, s string) bool {
 	n := 0
 	for _, l := range file {
@@ -249,7 +247,7 @@ func (r *reader) takes(s string, but int) bool {
 	return false
 }
 
-// sends reports whether a block other than this one is about to replace just these lines.
+// sends reports whether another block is about to replace exactly these lines.
 func (r *reader) sends(lines []string, but int) bool {
 	for block, sent := range r.next {
 		if block != but && slices.ContainsFunc(sent, func(m intent) bool { return slices.Equal(m.search, lines) }) {
@@ -259,7 +257,7 @@ func (r *reader) sends(lines []string, but int) bool {
 	return false
 }
 
-// avoidBytes sends the lines shown before the one that cannot be sent.
+// avoidBytes sends the shown lines before the one that cannot be sent, or, if there are none, those after it.
 func (r *reader) avoidBytes(p *told, m []string) error {
 	at := number(m[1])
 	lo := at
@@ -286,16 +284,15 @@ func (r *reader) fillFile(p *told, _ []string) error {
 }
 
 func (r *reader) leaveOut(p *told, _ []string) error {
-	if p.block == 0 { // the response as a whole
+	if p.block == 0 { // applies to the response as a whole
 		clear(r.next)
 	}
 	r.next[p.block] = nil
 	return nil
 }
 
-// mendOrLeave sends what was meant, whole. Who cannot mend it leaves it out: the
-// block that is named, else those that were sent to a place of the refusal's,
-// and where there are none of these, all of it.
+// mendOrLeave sends everything that was meant. An author who cannot mend it leaves something out: the named block, otherwise the blocks
+// that a refusal moved elsewhere, otherwise everything.
 func (r *reader) mendOrLeave(p *told, _ []string) error {
 	switch {
 	case len(r.whole) > 0:
@@ -314,7 +311,7 @@ func (r *reader) mendOrLeave(p *told, _ []string) error {
 	return nil
 }
 
-// sayAgain sends what was meant, in the form it was begun in.
+// sayAgain sends what was meant, in the form in which it was begun.
 func (r *reader) sayAgain(*told, []string) error {
 	if len(r.whole) == 0 {
 		return errors.New("nothing tells what was meant")
@@ -327,7 +324,7 @@ func (r *reader) sayAgain(*told, []string) error {
 func (r *reader) inForm(form string) error {
 	r.form = form
 	if len(r.whole) == 0 {
-		return nil // the response said it
+		return nil // the response contains it
 	}
 	return r.sayAgain(nil, nil)
 }
@@ -335,7 +332,7 @@ func (r *reader) inForm(form string) error {
 func (r *reader) inTags(p *told, _ []string) error {
 	for _, m := range r.whole {
 		if slices.ContainsFunc(m.replace, func(s string) bool { return strings.Contains(s, "</") }) {
-			return r.inForm("diff") // the form of the advice that can hold such a line
+			return r.inForm("diff") // of the advised forms, this one can contain such a line
 		}
 	}
 	return r.inForm("tags")
@@ -346,7 +343,7 @@ func (r *reader) inDiff(*told, []string) error    { return r.inForm("diff") }
 func (r *reader) inMarkers(*told, []string) error { return r.inForm("markers") }
 func (r *reader) inPatch(*told, []string) error   { return r.inForm("patch") }
 
-// byLine sends the lines that were meant with their numbers in the file.
+// byLine sends the intended lines with their numbers in the file.
 func (r *reader) byLine(p *told, _ []string) error {
 	r.form = "lines"
 	for i, m := range r.whole {
@@ -356,7 +353,7 @@ func (r *reader) byLine(p *told, _ []string) error {
 	return r.sayAgain(p, nil)
 }
 
-// repeat sends a block as it was.
+// repeat sends a block unchanged.
 func (r *reader) repeat(*told, []string) error { return nil }
 
 func (r *reader) takePath(p *told, m []string) error {
@@ -364,7 +361,7 @@ func (r *reader) takePath(p *told, m []string) error {
 	return nil
 }
 
-// nameFile takes the first file that the refusal names, or the one that was meant.
+// nameFile picks the first file that the refusal names, otherwise the intended one.
 func (r *reader) nameFile(p *told, _ []string) error {
 	if _, names, ok := strings.Cut(p.reason, "files would do: "); ok {
 		name, _, _ := strings.Cut(names, ",")
@@ -374,7 +371,7 @@ func (r *reader) nameFile(p *told, _ []string) error {
 	return r.sayAgain(p, nil)
 }
 
-// anotherPath takes the path that was meant, or makes up one beside it.
+// anotherPath picks the intended path, or invents one next to it.
 func (r *reader) anotherPath(p *told, _ []string) error {
 	if len(r.whole) > 0 {
 		return r.sayAgain(p, nil)
@@ -384,7 +381,7 @@ func (r *reader) anotherPath(p *told, _ []string) error {
 	return nil
 }
 
-// writeOut leaves out the lines that only promise code.
+// writeOut drops the lines that only promise code.
 func (r *reader) writeOut(p *told, _ []string) error {
 	m := &r.next[p.block][0]
 	m.replace = slices.DeleteFunc(slices.Clone(m.replace), func(s string) bool { return strings.Contains(s, "...") })
@@ -403,7 +400,7 @@ func (r *reader) replaceWhole(p *told, _ []string) error {
 	return nil
 }
 
-// anchorLines puts the new lines after the first line of the file that stands once.
+// anchorLines puts the new lines after the first line that occurs once in the file.
 func (r *reader) anchorLines(p *told, _ []string) error {
 	if len(r.whole) > 0 {
 		return r.sayAgain(p, nil)
@@ -419,7 +416,7 @@ func (r *reader) anchorLines(p *told, _ []string) error {
 	return errors.New("no line stands once")
 }
 
-// copyShown sends the lines that are shown as SEARCH.
+// copyShown sends the shown lines as SEARCH.
 func (r *reader) copyShown(p *told, _ []string) error {
 	if len(r.whole) > 0 {
 		return r.sayAgain(p, nil)

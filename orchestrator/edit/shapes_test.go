@@ -12,15 +12,15 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// A shape is a case of testdata/shapes.txt: files, a response, and the file that
-// it changes or the kind of the first problem for which it is refused.
+// A shape is a case of testdata/shapes.txt: files, a response, and either the file that it changes or the kind of the first problem for
+// which it is refused.
 //
 //	=== name
 //	@@@ before PATH
 //	@@@ response
 //	@@@ after PATH, or @@@ refused KIND
 //
-// <MARK> stands for a byte order mark, <CUT> for the lack of a newline.
+// <MARK> stands for a byte order mark, <CUT> for a missing newline.
 type shape struct {
 	name, response, path, after, refused string
 	files                                memory
@@ -57,8 +57,7 @@ func readShapes(t *testing.T) (list []shape) {
 	return list
 }
 
-// Shapes that real responses have, each beside others that are nearly like it
-// and must be refused: a wrong result is worse than a refusal.
+// These are shapes of real responses, next to near misses that must be refused: a wrong result is worse than a refusal.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	shapes := readShapes(t)

@@ -38,7 +38,7 @@ func TestChangedLinesTakeTheLineEndsOfTheirPlace(t *testing.T) {
 	}
 }
 
-// A diff says whether the file ends in a newline; nothing else of it does.
+// Only a diff can say whether the file ends in a newline; no other part of a response can.
 func TestADiffSettlesTheFinalNewline(t *testing.T) {
 	t.Parallel()
 	const mark = "\\ No newline at end of file\n"

@@ -15,10 +15,8 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// An author who takes a refusal at its word succeeds with the next response,
-// for every refusal that an archive in testdata holds; or it reads that
-// nothing is left to send. The section "meant" of an archive says what its
-// author meant where the response itself does not.
+// For every refusal that an archive in testdata contains, an author who follows it literally succeeds with the next response, or reads
+// that nothing is left to send. The section "meant" of an archive says what its author meant if the response itself does not.
 func TestFollowingTheAdviceSucceeds(t *testing.T) {
 	t.Parallel()
 	refused, err := filepath.Glob("testdata/refuse_*.txtar")
@@ -44,7 +42,7 @@ func TestFollowingTheAdviceSucceeds(t *testing.T) {
 				if f.Name == "meant" {
 					r.whole = splitIntents(string(f.Data))
 					if diffStart.Match(f.Data) {
-						r.form = "diff" // the author turns to it
+						r.form = "diff" // the author switches to it
 					}
 				}
 			}
@@ -55,7 +53,7 @@ func TestFollowingTheAdviceSucceeds(t *testing.T) {
 			var refusal *problem.Refusal
 			if !errors.As(err, &refusal) {
 				if slices.Contains(guarded, name) {
-					return // what the guards let through
+					return // the guards accept it
 				}
 				t.Fatalf("not refused: %v", err)
 			}
@@ -73,7 +71,7 @@ func TestFollowingTheAdviceSucceeds(t *testing.T) {
 	}
 }
 
-// formOf tells the form in which an author began a response.
+// formOf returns the form in which an author began a response.
 func formOf(response string) string {
 	switch {
 	case strings.HasPrefix(response, "["), strings.HasPrefix(response, "{"):
@@ -88,15 +86,14 @@ func formOf(response string) string {
 	return "tags"
 }
 
-// What is shown of files with odd bytes can be sent back too. The language
-// has no parser here, so that only the matching is asked.
+// The shown parts of files with odd bytes can be sent back too. The language has no parser here, so only the matching is tested.
 func TestFollowingTheAdviceSucceedsInOddFiles(t *testing.T) {
 	t.Parallel()
 	code := "def level(items):\n    total = 0\n    for item in items:\n        total += item.count\n    return total\n"
 	long := strings.Repeat("very_long_name, ", 200)
 	for _, c := range []struct {
 		name, file, search string
-		text               string // what the refusal must hold
+		text               string // part of the refusal
 	}{
 		{"CRLF", strings.ReplaceAll(code, "\n", "\r\n"), "    total = 1\n    for item in items:\n", "copy lines 2 to 3"},
 		{"lone carriage returns", strings.ReplaceAll(code, "\n", "\r"), "    total = 1\n    for item in items:\n", "copy lines 2 to 3"},
@@ -132,7 +129,7 @@ func TestFollowingTheAdviceSucceedsInOddFiles(t *testing.T) {
 	}
 }
 
-// A refusal fits into a prompt whatever the response was.
+// A refusal fits into a prompt, whatever the response was.
 func TestARefusalStaysShort(t *testing.T) {
 	t.Parallel()
 	file := large(400)
@@ -157,7 +154,7 @@ func TestARefusalStaysShort(t *testing.T) {
 	}
 }
 
-// A refusal is printed as JSON too.
+// A refusal can be printed as JSON too.
 func TestARefusalAsJSON(t *testing.T) {
 	t.Parallel()
 	_, _, err := edit.ApplyBlocks("a.py", []byte("one = 1\nlevel = 2\n"), []edit.Block{{Search: "one = 1\n", Replace: "one = 3\n"}, {Search: "level = 9\n", Replace: "level = 3\n"}})

@@ -12,7 +12,7 @@ import (
 	"agent/verify/policy"
 )
 
-// asked has a command leave files in a box, with this request.
+// asked runs a command that leaves these files in a box, with this request.
 func asked(t *testing.T, b *runtest.Bench, req run.Request, files map[string]string) run.Document {
 	t.Helper()
 	r := &Runner{Runner: b.Runner, Start: func(context.Context, sandbox.Spec) (Box, error) { return &benchBox{found: changes(files)}, nil }}
@@ -20,7 +20,7 @@ func asked(t *testing.T, b *runtest.Bench, req run.Request, files map[string]str
 	return r.Run(t.Context(), req, Work{Command: []string{"codemod"}})
 }
 
-// What nobody decided on is on record as any other proven change, and can be applied later.
+// An undecided change is on record like any other proved change, and can be applied later.
 func TestWhatACommandMadeIsAppliedLater(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -47,7 +47,7 @@ func TestWhatACommandMadeIsAppliedLater(t *testing.T) {
 	}
 }
 
-// What is only to be proved is not asked about.
+// A run that may only prove a change does not ask about it.
 func TestWhatACommandMadeIsOnlyProved(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -56,7 +56,7 @@ func TestWhatACommandMadeIsOnlyProved(t *testing.T) {
 	b.Untouched(t)
 }
 
-// A change that needs an approval of its own needs it here too.
+// A change that needs an approval of its own needs it for a command too.
 func TestWhatACommandMadeIsHeld(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{".github/workflows/ci.yml": "on: push\n"}
@@ -71,14 +71,14 @@ func TestWhatACommandMadeIsHeld(t *testing.T) {
 	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
 }
 
-// byPolicy says yes as --yes does.
+// byPolicy approves as --yes does.
 type byPolicy struct{}
 
 func (byPolicy) Approve(context.Context, run.Proposal) (run.Answer, error) {
 	return run.Answer{Decision: run.Apply, By: "--yes"}, nil
 }
 
-// At the checkpoint a person may go on from what the command made, and that is judged again.
+// A person at the checkpoint may edit what the command made, and the result is judged again.
 func TestAPersonEditsWhatACommandMade(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))

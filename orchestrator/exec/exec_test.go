@@ -21,7 +21,7 @@ import (
 	"agent/verify"
 )
 
-// A bench box is a workbench without a box: what it holds in the end, and how it ends.
+// A benchBox is a workbench without a box: what it contains in the end, and how it ends.
 type benchBox struct {
 	result  guest.Result
 	runErr  error
@@ -32,7 +32,7 @@ type benchBox struct {
 	known   []guest.Known
 	closed  int
 	way     sandbox.Egress
-	// What git tells of commits there, how often a repository was begun, what was applied, and who kept it.
+	// The messages of the commits in it, how often a repository was begun, what was applied, and which run keeps it.
 	log     string
 	begun   int
 	applied workspace.Changeset
@@ -40,7 +40,7 @@ type benchBox struct {
 	keepErr error
 }
 
-// AllowEgress keeps what was allowed last: it is taken away when the command has ended.
+// AllowEgress records the last egress that was allowed; nil, after the command, does not overwrite it.
 func (b *benchBox) AllowEgress(e sandbox.Egress) { b.way = cmp.Or(e, b.way) }
 
 func (b *benchBox) ID() string { return "0123456789abcdef" }
@@ -76,7 +76,7 @@ func (b *benchBox) Extract(_ context.Context, _ guest.Rules, known []guest.Known
 
 func (b *benchBox) Close() error { b.closed++; return b.closing }
 
-// changes are files of a workbench.
+// changes returns these files as the content of a workbench.
 func changes(files map[string]string) workbench.Extract {
 	e := workbench.Extract{Files: map[string]workbench.ExtractFile{}}
 	for name, text := range files {
@@ -85,7 +85,7 @@ func changes(files map[string]string) workbench.Extract {
 	return e
 }
 
-// executed has a command leave this in the box, and returns the document.
+// executed runs a command in the box, which leaves its content there, and returns the document.
 func executed(t *testing.T, b *runtest.Bench, box *benchBox, w Work) run.Document {
 	t.Helper()
 	r := &Runner{Runner: b.Runner, Start: func(_ context.Context, spec sandbox.Spec) (Box, error) {
@@ -130,7 +130,7 @@ func TestWhatACommandLeavesIsAPatch(t *testing.T) {
 	}
 }
 
-// The gates decide, and nobody else.
+// Only the gates decide.
 func TestWhatTheGatesRefuseIsNotWritten(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Fail))
@@ -176,7 +176,7 @@ func TestWhatDoesNotComeToItsEndIsNotJudged(t *testing.T) {
 	}
 }
 
-// The user's own edits win: a file that changed on the host while the command ran is no part of what it made.
+// The user's own edits win: a file that changed on the host while the command ran is a conflict, and is not overwritten.
 func TestAnEditOnTheHostIsAConflict(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -241,12 +241,12 @@ func TestNotesNameTheFirstAndCountTheRest(t *testing.T) {
 	}
 }
 
-// nowhere is a way out that leads nowhere.
+// nowhere is an egress that leads nowhere.
 type nowhere struct{}
 
 func (nowhere) Serve(context.Context, net.Conn) {}
 
-// A command has the way out that was opened for its run, and what went through decides whether it is judged at all.
+// A command has the egress that was opened for its run, and the result of that egress decides whether the change is judged at all.
 func TestACommandHasAWayOut(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))

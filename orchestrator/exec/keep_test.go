@@ -12,7 +12,7 @@ import (
 	"agent/verify"
 )
 
-// A workbench is kept where that is asked for and its change is taken, and not where the command was cut off.
+// A workbench is kept if that is requested and its change was extracted, but not if the command was cut off.
 func TestAWorkbenchIsKept(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -35,8 +35,8 @@ func TestAWorkbenchIsKept(t *testing.T) {
 	}
 }
 
-// In a kept workbench the host's own edits since then come first, what it changed itself stays, and what both changed ends the
-// run before its command.
+// A kept workbench first gets the host's edits since the last run, and its own changes stay. A file that both changed ends the run before
+// its command.
 func TestAKeptWorkbenchFollowsTheHost(t *testing.T) {
 	t.Parallel()
 	own := func(path, before, after string) workspace.Change {
@@ -44,8 +44,8 @@ func TestAKeptWorkbenchFollowsTheHost(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		held        Held
-		text        string // of a.py in the box; the host has "x = 1\n"
-		applied     string // what is made of it before the command, "" for nothing
+		text        string // text of a.py in the box; the host has "x = 1\n"
+		applied     string // what is written before the command, "" for nothing
 		begun       int
 		conflicting bool
 	}{
@@ -79,7 +79,7 @@ func TestAKeptWorkbenchFollowsTheHost(t *testing.T) {
 	}
 }
 
-// What commits in a workbench say is text: bounded, without what a terminal would act on, and no trailer of the gate.
+// The messages of commits in a workbench are plain text: bounded, without terminal controls, and without trailers of the gate.
 func TestMessagesOfCommitsAreText(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))

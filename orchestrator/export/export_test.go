@@ -16,7 +16,7 @@ import (
 	"agent/orchestrator/survey"
 )
 
-// text gives an export its content.
+// text returns a function that writes s as the content of an export.
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
@@ -24,7 +24,7 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// exported lists the directory of exports.
+// exported lists the files in the directory of exports.
 func exported(t *testing.T, root string) string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(root, ".agent"))
@@ -38,7 +38,7 @@ func exported(t *testing.T, root string) string {
 	return strings.Join(names, " ")
 }
 
-// content is the text of one file.
+// content returns the text of a file.
 func content(t *testing.T, parts ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(parts...))
@@ -62,7 +62,7 @@ func TestAnExportTakesThePlaceOfTheOldOne(t *testing.T) {
 	}
 }
 
-// What cannot be written in full leaves the old export, and nothing beside it.
+// If an export cannot be written completely, the old one stays, and nothing is left next to it.
 func TestAnExportThatBreaksOffLeavesTheOldOne(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -81,7 +81,7 @@ func TestAnExportThatBreaksOffLeavesTheOldOne(t *testing.T) {
 	}
 }
 
-// A workspace may hold links in the place of exports: none is written through.
+// A workspace may contain links in place of exports: none is followed.
 func TestAnExportFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(root, outside string) error{
@@ -124,8 +124,8 @@ func TestAnExportIsNamedPlainly(t *testing.T) {
 	}
 }
 
-// What a killed process left unfinished goes with a later export; what another
-// process is writing stays, and so does all else.
+// The unfinished files of a killed process are removed by a later export. Files that another process is writing stay, and so does
+// everything else.
 func TestUnfinishedExportsAreSwept(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -20,7 +20,7 @@ func TestARemoteIsARepositoryOnAForge(t *testing.T) {
 		{"git@git.example.org:shop/till.git", "https://git.example.org/forge/", "https://git.example.org/forge/shop/till.git"},
 		{"https://git.example.org/forge/shop/till.git", "https://git.example.org/forge", "https://git.example.org/forge/shop/till.git"},
 		{"https://gitlab.com/a/b/c.git", "https://gitlab.com", "https://gitlab.com/a/b/c.git"},
-		// The host of the text, not the forge that is configured.
+		// The host comes from the text, not from the configured forge.
 		{"https://evil.example/shop/till", "https://github.com", "https://evil.example/shop/till.git"},
 		{"https://github.com:8443/shop/till", "https://github.com", "https://github.com:8443/shop/till.git"},
 	} {

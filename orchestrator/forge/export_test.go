@@ -1,4 +1,4 @@
 package forge
 
-// Git is the runner of git, for questions that no exported function asks.
+// Git runs git, for questions that no exported function asks.
 var Git = read

@@ -8,8 +8,8 @@ import (
 	"agent/orchestrator/forge"
 )
 
-// FuzzParseAddress reads any text as a remote: what comes of it can stand in a URL and in the
-// name of a directory, and names no other transport than http and https.
+// FuzzParseAddress reads any text as a remote. The result fits into a URL and into a directory name, and names no transport other than
+// http and https.
 func FuzzParseAddress(f *testing.F) {
 	for _, text := range []string{
 		"https://github.com/shop/till.git", "git@github.com:shop/till.git", "ssh://git@github.com:22/shop/till", "ext::sh -c id", "https://u:p@h/a/b",

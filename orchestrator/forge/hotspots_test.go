@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/forge"
 )
 
-// repository makes one whose commits change the named files, in order.
+// repository creates a repository whose commits change the named files, in order.
 func repository(t *testing.T, commits ...[]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,8 +55,8 @@ func TestHotspotsAreTheFilesChangedMost(t *testing.T) {
 	}
 }
 
-// TestARepositoryRunsNothing plants a program in every setting by which a
-// repository can name one that reading its history might run.
+// TestARepositoryRunsNothing plants a program in every setting through which a repository can name one that reading its history might
+// run.
 func TestARepositoryRunsNothing(t *testing.T) {
 	t.Parallel()
 	dir := repository(t, []string{"a.py"}, []string{"a.py"})
@@ -79,8 +79,8 @@ func TestARepositoryRunsNothing(t *testing.T) {
 	}
 }
 
-// TestGitTalksToNoRemote asks a remote that is a program: a repository's own protocol.ext.allow outranks a
-// protocol.allow of the command line.
+// TestGitTalksToNoRemote asks a remote that is a program. A repository's own protocol.ext.allow takes precedence over protocol.allow on
+// the command line.
 func TestGitTalksToNoRemote(t *testing.T) {
 	t.Parallel()
 	dir, sprung := repository(t, []string{"a.py"}), filepath.Join(t.TempDir(), "sprung")
@@ -92,7 +92,7 @@ func TestGitTalksToNoRemote(t *testing.T) {
 	if _, err := os.Stat(sprung); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the remote of the repository was run")
 	}
-	// The trap is one: git itself runs it.
+	// The trap works: plain git runs it.
 	_ = exec.Command("git", "-C", dir, "ls-remote", "origin").Run()
 	if _, err := os.Stat(sprung); err != nil {
 		t.Errorf("git does not run the remote either: %v", err)

@@ -21,13 +21,12 @@ import (
 	"agent/verify/policy"
 )
 
-// installer is an image builder that installs as a test wants, and else tells
-// its images apart by what is installed.
+// installer is an image builder that installs as a test wants, and otherwise distinguishes its images by what is installed.
 type installer struct {
 	runtest.Frozen
 	install func(n int, d dependencies.Set) (images.Image, error)
 	asked   int
-	known   bool // what is to be installed is there
+	known   bool // what is to be installed exists already
 }
 
 func (i *installer) Has(context.Context, images.Image, dependencies.Set) (bool, error) {
@@ -57,8 +56,8 @@ one==2
 
 const toxPatch = "<EDIT file=\"tox.ini\"><SEARCH>\ndeps = two\n</SEARCH><REPLACE>\ndeps = three\n</REPLACE></EDIT>"
 
-// A patch that changes what is installed is judged beside it only when that was
-// approved before; one that is held is judged beside what the base has.
+// A patch that changes what is installed is judged next to its own dependencies only if they were approved before; a held one is judged
+// next to the base's.
 func TestAPatchIsJudgedBesideItsOwnDependenciesWhenTheyAreApproved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -94,7 +93,7 @@ func TestAPatchIsJudgedBesideItsOwnDependenciesWhenTheyAreApproved(t *testing.T)
 	}
 }
 
-// That packages of a workspace find each other takes no registry.
+// Linking the packages of a workspace to each other needs no registry.
 func TestPackagesAreLinkedWithoutAnInstallation(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -123,8 +122,7 @@ func TestPackagesAreLinkedWithoutAnInstallation(t *testing.T) {
 	}
 }
 
-// Without the approval the patch cannot find its package, and the way out is
-// not to write the package anew.
+// Without the approval the patch cannot find its package. The advice is to approve it, not to rewrite the package.
 func TestAPackageThatWaitsForAnApprovalIsNamedWithIt(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, func(_ context.Context, req verify.Request) (verify.Report, error) {
@@ -142,12 +140,12 @@ func TestAPackageThatWaitsForAnApprovalIsNamedWithIt(t *testing.T) {
 	}
 }
 
-// What cannot be installed for the base is lacking, and said; for the patch alone it is the patch's fault, and of a registry
-// that is gone nobody's.
+// Dependencies of the base that cannot be installed are reported as lacking. If only the patch's cannot be installed, that is the patch's
+// fault, and if a registry is down, it is neither's.
 func TestWhatCannotBeInstalledIsLackingOrTheRegistrysFaultOrThePatchs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		failing  []int // which installations
+		failing  []int // numbers of the failing installations
 		registry string
 		all      bool // nothing may be lacking
 		verdict  verify.Verdict
@@ -199,7 +197,7 @@ func TestWhatCannotBeInstalledIsLackingOrTheRegistrysFaultOrThePatchs(t *testing
 	}
 }
 
-// Where nothing is lacking, what the gates say of themselves stays as it is; trouble of the machine is no lack.
+// A machine failure is not reported as missing dependencies.
 func TestTroubleOfTheMachineIsNoLack(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -214,7 +212,7 @@ func TestTroubleOfTheMachineIsNoLack(t *testing.T) {
 	}
 }
 
-// A tool that could not be installed is told so, and not with a cure that would not help.
+// If a tool is missing because it could not be installed, the report gives that cause and not a cure that would not help.
 func TestAToolOfWhatIsLackingHasThatCause(t *testing.T) {
 	t.Parallel()
 	for lacking, want := range map[bool]string{true: "tsc of package.json is not installed, since it could not be", false: "tsc of package.json is not installed: commit a lock file"} {
@@ -238,7 +236,7 @@ func TestAToolOfWhatIsLackingHasThatCause(t *testing.T) {
 	}
 }
 
-// What was done is told and recorded, and that something is found again only when it is.
+// An installation is reported and recorded as it happened, and called found again only if it was.
 func TestWhatWasInstalledIsToldAsItWas(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{false, true} {
@@ -267,7 +265,7 @@ func TestWhatWasInstalledIsToldAsItWas(t *testing.T) {
 	}
 }
 
-// A package is the cause where the failure names it, and not where the log of other tests does.
+// A missing package is the cause if the failure names it, not if only the log of other tests does.
 func TestAPackageIsTheCauseWhereTheFailureNamesIt(t *testing.T) {
 	t.Parallel()
 	const missing = "Error: Cannot find module 'one'"
@@ -296,7 +294,7 @@ func TestAPackageIsTheCauseWhereTheFailureNamesIt(t *testing.T) {
 	}
 }
 
-// Whatever decides what is installed is held: a patch that nobody looked at would else choose what the next run stands on.
+// Every file that decides what is installed is held: otherwise an unreviewed patch would choose what the next run is based on.
 func TestWhatDecidesWhatIsInstalledIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

@@ -8,7 +8,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// shop is a small workspace: a script, a module, a link and a data directory.
+// shop returns a small workspace: a script, a module, a link and a data directory.
 func shop() *workspace.Manifest {
 	return &workspace.Manifest{Root: "/nowhere", Entries: []workspace.Entry{
 		{Path: "data", Kind: workspace.Dir, Mode: 0o755},

@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/run/runtest"
 )
 
-// The example in the instructions is a change that applies to the files that it is about: models copy its form to the letter.
+// The example in the instructions applies to the files that it mentions, because models copy its form literally.
 func TestTheExampleOfTheInstructionsApplies(t *testing.T) {
 	t.Parallel()
 	prompts, err := agent.LoadPrompts(nil)
@@ -36,7 +36,7 @@ func TestTheExampleOfTheInstructionsApplies(t *testing.T) {
 			t.Errorf("%s becomes\n%s", c.Path, c.After)
 		}
 	}
-	// One name for the attribute of all tags.
+	// The file attribute has the same name in all tags.
 	if strings.Contains(q.System, "path=") {
 		t.Error("the instructions name a file in two ways")
 	}

@@ -25,7 +25,7 @@ import (
 	"agent/verify"
 )
 
-// listing prints what a box has, a line an entry: path, kind, mode and digest.
+// listing prints the content of a box, one entry per line: path, kind, mode and digest.
 const listing = `
 import hashlib, os
 for top, dirs, files in os.walk("/work"):
@@ -40,16 +40,16 @@ for top, dirs, files in os.walk("/work"):
         print(path[6:], kind, oct(mode & 0o777), "" if content is None else hashlib.sha256(content).hexdigest())
 `
 
-// A nearby is a workspace whose snapshots are real; nothing is judged on them.
+// A nearby is a workspace with real snapshots; nothing is judged on them.
 type nearby struct {
 	*runtest.Bench
 	lab  imagestest.Setup
 	last verify.Request // of the latest run
-	had  []string       // what a box of it had
+	had  []string       // the content of one of its boxes
 	req  run.Request
 }
 
-// newNearby makes a workspace of n files. Its snapshots go with the test.
+// newNearby creates a workspace of n files. Its snapshots are removed after the test.
 func newNearby(t *testing.T, n int) *nearby {
 	t.Helper()
 	l := imagestest.Open(t)
@@ -77,7 +77,7 @@ func newNearby(t *testing.T, n int) *nearby {
 	return s
 }
 
-// list lists what a box of a request has, and what it should have by the manifest.
+// list lists the content of a request's box, and compares it with the manifest.
 func (s *nearby) list(t *testing.T, req verify.Request) []string {
 	box, err := s.lab.Engine.Start(t.Context(), sandbox.Spec{
 		Image: req.Snapshot, Delta: req.Delta, Run: req.Run, Purpose: "list", Lease: time.Now().Add(time.Minute),
@@ -108,7 +108,7 @@ func (s *nearby) list(t *testing.T, req verify.Request) []string {
 	return got
 }
 
-// run does a run and says how many files its boxes get beside the image, -1 when they get none.
+// run performs a run and returns how many files its boxes get in addition to the image, or -1 if they get none.
 func (s *nearby) run(t *testing.T) (files int) {
 	t.Helper()
 	s.last = verify.Request{}
@@ -121,7 +121,7 @@ func (s *nearby) run(t *testing.T) (files int) {
 	return len(s.last.Delta.Changes)
 }
 
-// stir makes a few random changes of the files.
+// stir makes a few random changes to the files.
 func (s *nearby) stir(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	for range 1 + r.IntN(9) {
@@ -142,15 +142,15 @@ func (s *nearby) stir(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// wholly makes every snapshot anew.
+// wholly creates every snapshot from scratch.
 type wholly struct{ *images.Builder }
 
 func (wholly) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{}, images.Delta{}, images.ErrAbsent
 }
 
-// Whatever happens to a workspace, the boxes of the next run have what it holds by then, and what they would have of
-// a snapshot of their own.
+// Whatever happens to a workspace, the boxes of the next run contain its current state, exactly as they would with a snapshot of their
+// own.
 func TestBoxesHaveThePresentWorkspaceWhateverTheirImage(t *testing.T) {
 	t.Parallel()
 	s := newNearby(t, 3)
@@ -180,8 +180,7 @@ func TestBoxesHaveThePresentWorkspaceWhateverTheirImage(t *testing.T) {
 	}
 }
 
-// unfrozen is a manifest for the workspace at root that no snapshot on the engine, of
-// whatever workspace, has.
+// unfrozen returns a manifest for the workspace at root that no snapshot on the engine contains, of any workspace.
 func unfrozen(t *testing.T, root string) *workspace.Manifest {
 	t.Helper()
 	dir := t.TempDir()

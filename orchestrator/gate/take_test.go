@@ -10,8 +10,8 @@ import (
 	"agent/verify"
 )
 
-// What a command left is the candidate that its diff makes, byte for byte, so that a replay and a later
-// application have the same.
+// The files that a command left give the same candidate as their diff, byte for byte, so that a replay and a later application use the
+// same.
 func TestWhatWasTakenIsMadeAgainOfItsDiff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestWhatWasTakenIsMadeAgainOfItsDiff(t *testing.T) {
 	if again.Digest != cand.Digest || cand.Origin.Asked != cand.Digest || len(cand.Changeset.Changes) != len(files)+1 {
 		t.Errorf("the diff makes another candidate:\n%s\n%s", cand.Diff, again.Diff)
 	}
-	// Bits of the host stay, but for those of execution.
+	// Permission bits of the host are kept, except the execute bits.
 	for _, c := range cand.Changeset.Changes {
 		if want := map[string]os.FileMode{"a.py": 0o640, "run": 0o750, "new/one.py": 0o644}[c.Path]; want != 0 && c.Mode.Perm() != want {
 			t.Errorf("%s has mode %o, want %o", c.Path, c.Mode.Perm(), want)

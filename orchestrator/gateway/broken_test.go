@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// broken ends an answer in its middle, after what it cost was told.
+// broken breaks an answer off midway, after its cost was reported.
 func broken(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	io.WriteString(w, `data: {"usage":{"input_tokens":5,"output_tokens":40}}`+"\n\n")
@@ -22,7 +22,7 @@ func broken(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// What a vendor has counted is paid for, whether or not its answer came to an end.
+// Counted usage is charged whether or not the answer was completed.
 func TestAnAnswerThatBreaksOffIsCounted(t *testing.T) {
 	t.Parallel()
 	v := serve(t, broken)
@@ -43,7 +43,7 @@ func TestAnAnswerThatBreaksOffIsCounted(t *testing.T) {
 	}
 }
 
-// A program that hangs up has its question paid for as well, and the vendor is told.
+// If a program hangs up, its question is still charged, and the vendor connection is closed.
 func TestAProgramThatHangsUpIsCounted(t *testing.T) {
 	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +69,7 @@ func TestAProgramThatHangsUpIsCounted(t *testing.T) {
 	}
 }
 
-// Whatever a program writes as the bound of its answer, a cap on tokens holds.
+// A cap on tokens holds, whatever bound a program gives for its answer.
 func TestABoundThatIsNoneLiftsNoCap(t *testing.T) {
 	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{}`) })
@@ -108,7 +108,7 @@ func TestTheModelOfAQuestion(t *testing.T) {
 	}
 }
 
-// Tokens are read however an answer is cut, and never beyond what can be believed.
+// Tokens are counted however an answer is split, and never beyond a plausible number.
 func TestCountsAreReadFromWhatPasses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -139,7 +139,7 @@ func TestCountsAreReadFromWhatPasses(t *testing.T) {
 	}
 }
 
-// A vendor leads a program nowhere else, and opens no other way to itself.
+// A vendor's answer can neither redirect a program nor open another channel to itself.
 func TestAnAnswerLeadsNowhere(t *testing.T) {
 	t.Parallel()
 	for status, head := range map[int]string{301: "Location", 307: "Location", 101: "Upgrade"} {
@@ -163,7 +163,7 @@ func TestAnAnswerLeadsNowhere(t *testing.T) {
 	}
 }
 
-// A question that does not arrive whole is not asked.
+// A question that does not arrive completely is not forwarded.
 func TestAQuestionThatIsCutOffIsNotAsked(t *testing.T) {
 	t.Parallel()
 	v := serve(t, func(http.ResponseWriter, *http.Request) {})
@@ -175,7 +175,7 @@ func TestAQuestionThatIsCutOffIsNotAsked(t *testing.T) {
 	}
 }
 
-// A vendor that needs no key is asked without one, and never with what the program takes for one.
+// A vendor that needs no key is asked without one, and never receives the dummy key of the program.
 func TestWithoutAKeyNoneIsSent(t *testing.T) {
 	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })

@@ -19,10 +19,10 @@ import (
 	"agent/sandbox/egress"
 )
 
-// secretKey is the real key, which may be nowhere but at the vendor.
+// secretKey is the real key, which only the vendor may see.
 const secretKey = "sk-real-0123456789abcdef"
 
-// A vendor answers as a test wants and keeps what it was asked.
+// A vendor answers as a test wants and keeps the questions.
 type vendor struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -70,7 +70,7 @@ func opened(t *testing.T, c Config, limits llm.Limits, address string, keys ...s
 	return g, journal, client
 }
 
-// post asks, and returns status and body.
+// post sends a question, and returns status and body.
 func post(t *testing.T, client *http.Client, path, body string, heads ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, Address+path, strings.NewReader(body))
@@ -100,7 +100,7 @@ func post(t *testing.T, client *http.Client, path, body string, heads ...string)
 	return r.StatusCode, string(text)
 }
 
-// settled is what went through once n requests are at their end: a program has its answer a moment before.
+// settled returns the usage once n requests have ended: a program has its answer a moment earlier.
 func settled(t *testing.T, g *Gateway, n int) (llm.Spent, error) {
 	t.Helper()
 	for {
@@ -111,7 +111,7 @@ func settled(t *testing.T, g *Gateway, n int) (llm.Spent, error) {
 	}
 }
 
-// Each vendor is asked in its own way, with the key of the user and nothing of the box's own.
+// Each vendor is asked in its own way, with the user's key and without the box's own headers.
 func TestAQuestionGoesOutWithTheRealKey(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -157,7 +157,7 @@ func TestAQuestionGoesOutWithTheRealKey(t *testing.T) {
 	}
 }
 
-// Nothing but questions gets through, whatever it is called.
+// Only questions get through, whatever other requests are called.
 func TestOnlyQuestionsPass(t *testing.T) {
 	t.Parallel()
 	v := serve(t, func(http.ResponseWriter, *http.Request) {})
@@ -186,7 +186,7 @@ func TestOnlyQuestionsPass(t *testing.T) {
 	if spent, err := g.Spent(); len(v.asked) > 0 || spent.Requests > 0 || err != nil {
 		t.Errorf("asked %q, spent %+v, %v", v.asked, spent, err)
 	}
-	// The other half of the port: a proxy that lets nothing through.
+	// The other half of the port is a proxy that lets nothing through.
 	inner, outer := net.Pipe()
 	go (&Way{API: g, Proxy: &egress.Proxy{Record: func(egress.Request) {}}}).Serve(t.Context(), outer)
 	go io.WriteString(inner, "CONNECT api.anthropic.com:443 HTTP/1.1\r\n\r\n")
@@ -196,7 +196,7 @@ func TestOnlyQuestionsPass(t *testing.T) {
 	}
 }
 
-// At a cap a program is told so with a 400, which ends coding agents, and the vendor is asked no more.
+// At a cap, a program gets a 400, which ends coding agents, and the vendor is asked no more.
 func TestACapIsTheEnd(t *testing.T) {
 	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -230,7 +230,7 @@ func TestACapIsTheEnd(t *testing.T) {
 	}
 }
 
-// A stream reaches the program event by event, and is counted when it has ended.
+// A stream reaches the program event by event, and is counted once it has ended.
 func TestAStreamPassesAsItComes(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
@@ -239,7 +239,7 @@ func TestAStreamPassesAsItComes(t *testing.T) {
 		io.WriteString(w, `data: {"message":{"usage":{"input_tokens":25,"output_tokens":1}}}`+"\n\n")
 		w.(http.Flusher).Flush()
 		<-more
-		// A model's own text cannot count: its quotation marks are escaped.
+		// A model's own text is not counted, because its quotation marks are escaped.
 		io.WriteString(w, `data: {"delta":{"text":"\"input_tokens\": 999999999"}}`+"\n\n")
 		io.WriteString(w, `data: {"usage":{"output_tok`)
 		w.(http.Flusher).Flush()
@@ -264,7 +264,7 @@ func TestAStreamPassesAsItComes(t *testing.T) {
 	}
 }
 
-// A key that is refused is not shown to the box, and the next one is used.
+// A refused key is not shown to the box, and the next one is used.
 func TestARefusedKeyStaysOutside(t *testing.T) {
 	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -312,7 +312,7 @@ func TestAGatewayThatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-// What is no request ends its connection, and the end of the command all of them.
+// Input that is not a request ends its connection, and the end of the command ends all connections.
 func TestConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	g, _, _ := opened(t, Config{Vendor: "anthropic"}, llm.Limits{}, "")

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations of the archives in testdata")
 
-// TestMain keeps rapid from writing its finds into testdata, where they would be taken for part of the project.
+// TestMain keeps rapid from writing its failures into testdata, where they would look like part of the project.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		fmt.Fprintln(os.Stderr, "rapid:", err)
@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// An archive is one case: the files before, and those that are different after. A line "gone: PATH" of the comment
-// takes a file away, "users: PATH NAME" asks for the users of a name before, where NAME may be Parent.name, and
-// "takes: PATH" asks for what a file takes from others.
+// An archive is one case: the files before, and the changed ones after. In the comment, "gone: PATH" removes a file, "users: PATH NAME"
+// asks for the users of a name before the change, where NAME may be Parent.name, and "takes: PATH" asks for what a file takes from
+// others.
 type archive struct {
 	name    string
 	txt     *txtar.Archive
@@ -112,7 +112,7 @@ func ripples(list []ledger.Ripple) []byte {
 	return []byte(b.String())
 }
 
-// TestArchives scans the files of all archives in one box, and compares what is said about each with its own sections.
+// TestArchives scans the files of all archives in one box, and compares the answers for each with its own sections.
 func TestArchives(t *testing.T) {
 	archives := readArchives(t)
 	files := map[string]string{}
@@ -150,7 +150,7 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// compare compares the sections behind the files with got, or rewrites them.
+// compare compares the sections after the files with got, or rewrites them.
 func (a archive) compare(t *testing.T, got []txtar.File) {
 	t.Helper()
 	input := func(f txtar.File) bool {

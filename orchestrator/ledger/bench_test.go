@@ -11,8 +11,8 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// BenchmarkLedger reports the seconds of a first scan of 5,000 files, box and ledger included, and what one edit costs
-// afterwards as a share of that: a scan of one file in a fresh box, and the update of the ledger with its ripples.
+// BenchmarkLedger reports the seconds of a first scan of 5,000 files, box and ledger included, and the cost of one later edit as a share
+// of that: a scan of one file in a fresh box, and the update of the ledger with its ripples.
 func BenchmarkLedger(b *testing.B) {
 	files := map[string]string{}
 	for i := range 5000 {

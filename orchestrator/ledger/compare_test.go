@@ -23,7 +23,7 @@ func TestCompareSeesOnlyWhatUsersSee(t *testing.T) {
 	for _, c := range ledger.Compare(before, after) {
 		got = append(got, c.Definition.Name+" "+c.Kind)
 	}
-	// p has another body and another name, but stands where it stood and takes what it took.
+	// p has another body and another name, but the same position and parameters.
 	if want := []string{"over signature", "long value", "p renamed", "q deleted"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

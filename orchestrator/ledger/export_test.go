@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// small is a workspace of two files whose texts try to be markup, and whose names are alike.
+// small returns the ledger of two files with similar names, whose texts try to be markup.
 func small() *ledger.Ledger {
 	def := func(name, kind, parent, signature string, line int) ledger.Definition {
 		return ledger.Definition{Name: name, Kind: kind, Parent: parent, Signature: signature, Line: line, End: line, Exported: true}
@@ -118,7 +118,7 @@ func TestLazyCodeIsFound(t *testing.T) {
 	}
 }
 
-// The text for a terminal has each name once and no markup; what a workspace wrote stays on its own line.
+// The text for a terminal has each name once and no markup; text from a workspace stays on its own line.
 func TestTheTextNamesWhatAFileDefines(t *testing.T) {
 	var b strings.Builder
 	if err := small().Text(&b, ledger.Summaries{Project: "A shop.", Files: map[string]string{"b/x.py": "Runs things.\nb/y.py"}}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestScannerReadsEveryKindOfDefinition gives each language the forms that its definitions take.
+// TestScannerReadsEveryKindOfDefinition gives each language all the forms of its definitions.
 func TestScannerReadsEveryKindOfDefinition(t *testing.T) {
 	files := map[string]string{
 		"a.py": strings.Join([]string{
@@ -57,7 +57,7 @@ function gen() @12`,
 	for path, f := range scan(t, files) {
 		var got []string
 		for _, d := range f.Definitions {
-			// A definition shows its line first.
+			// The text of a definition begins with its line.
 			line, title, _ := strings.Cut(d.String(), ": ")
 			got = append(got, d.Kind+" "+title+" @"+line)
 		}

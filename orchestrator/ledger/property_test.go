@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// paths are few, and their languages such that a file that comes or goes changes what an import of another means.
+// paths are few, and chosen so that adding or removing a file changes what an import in another one means.
 var paths = []string{
 	"a.py", "pkg/__init__.py", "pkg/a.py", "pkg/b/__init__.py", "pkg/b/a.py", "src/a.py", "a.ts", "b/index.ts", "b/a.js",
 	"package.json", "b/package.json", "go.mod", "a/x.go", "a/y.go", "b/x.go", "page.html", "b/style.css", "a.sh", "b/lib.sh",
@@ -51,7 +51,7 @@ func drawFile(t *rapid.T, path string) ledger.File {
 	return f
 }
 
-// everything renders all that a ledger can be asked.
+// everything renders the answers to every possible query.
 func everything(t *rapid.T, l *ledger.Ledger) string {
 	var b bytes.Buffer
 	if err := l.Symbols(&b, ledger.Summaries{}); err != nil {
@@ -68,7 +68,7 @@ func everything(t *rapid.T, l *ledger.Ledger) string {
 	return b.String()
 }
 
-// TestUpdatesEndWhereAFreshStartDoes changes a workspace step by step and compares with a ledger of its last state.
+// TestUpdatesEndWhereAFreshStartDoes changes a workspace step by step and compares with a fresh ledger of its last state.
 func TestUpdatesEndWhereAFreshStartDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state := map[string]ledger.File{}

@@ -7,7 +7,7 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// language names the language of a path as the scanner would.
+// language returns the language of a path as the scanner would.
 func language(path string) string {
 	for _, l := range []struct{ suffix, name string }{
 		{"go.mod", "module"},
@@ -31,7 +31,7 @@ func language(path string) string {
 	return ""
 }
 
-// defining makes a file that defines each of the names as an exported function, one a line.
+// defining returns a file that defines each name as an exported function, one per line.
 func defining(path string, names ...string) ledger.File {
 	f := ledger.File{Path: path, Language: language(path), Lines: len(names)}
 	for i, n := range names {
@@ -40,18 +40,17 @@ func defining(path string, names ...string) ledger.File {
 	return f
 }
 
-// module makes a go.mod or package.json that gives its directory a name.
+// module returns a go.mod or package.json that names its directory.
 func module(path, name string) ledger.File {
 	return ledger.File{Path: path, Language: "module", Definitions: []ledger.Definition{{Name: name, Kind: ledger.Module, Line: 1, End: 1}}}
 }
 
-// importing makes a file that imports f from a module, on line 7.
+// importing returns a file that imports f from a module, on line 7.
 func importing(path, from string) ledger.File {
 	return ledger.File{Path: path, Language: language(path), Imports: []ledger.Import{{Module: from, Name: "f", Alias: "f", Line: 7}}}
 }
 
-// leads returns the files, all of which define f, that an import in the file at from leads to. Other files may be
-// given after them in more.
+// leads returns those of the files, all of which define f, that an import in the file at from leads to. more lists other files.
 func leads(from, module string, files string, more ...ledger.File) string {
 	all := append([]ledger.File{importing(from, module)}, more...)
 	for _, p := range strings.Fields(files) {
@@ -119,7 +118,7 @@ func TestScriptImportsLeadWhereABundlerWouldLook(t *testing.T) {
 	}
 }
 
-// A go.mod names its directory, and a package lies below the module with the longest name that fits.
+// A go.mod names its directory, and a package belongs to the module with the longest matching name.
 func TestGoImportsLeadThroughTheModules(t *testing.T) {
 	outer, inner := module("go.mod", "example.com/shop"), module("tools/go.mod", "example.com/shop/tools")
 	alike := module("package.json", "example.com/shop")
@@ -151,7 +150,7 @@ func TestGoImportsLeadThroughTheModules(t *testing.T) {
 	}
 }
 
-// The package clause names a Go package, whatever its directory is called; a test package beside it does not.
+// The package clause names a Go package, whatever its directory is called; the clause of a test package next to it does not count.
 func TestAGoPackageIsCalledByItsClause(t *testing.T) {
 	user := ledger.File{
 		Path: "main.go", Language: "go", Imports: []ledger.Import{{Module: "m/go-tax", Name: "*", Alias: "/", Line: 2}},
@@ -166,14 +165,14 @@ func TestAGoPackageIsCalledByItsClause(t *testing.T) {
 	if got := uses(l, "go-tax/rate.go", "Rate"); got != "main.go [5]" {
 		t.Errorf("used by %q", got)
 	}
-	// Without a clause, as in a file that could not be read, the directory has to do.
+	// Without a clause, as in an unreadable file, the name of the directory is used.
 	l.Update([]ledger.File{defining("go-tax/rate.go", "Rate")}, []string{"go-tax/a_test.go"})
 	if got := uses(l, "go-tax/rate.go", "Rate"); got != "main.go [8]" {
 		t.Errorf("without a clause used by %q", got)
 	}
 }
 
-// Pages, styles and shell scripts name files by paths whose root nobody knows before they are served or run.
+// Pages, style sheets and shell scripts name files by paths whose root is unknown until they are served or run.
 func TestPlacesOfPagesAndScripts(t *testing.T) {
 	for _, c := range []struct{ name, from, to, files, want string }{
 		{"beside the page", "web/page.html", "a.js", "web/a.js a.js", "web/a.js"},
@@ -193,8 +192,8 @@ func TestPlacesOfPagesAndScripts(t *testing.T) {
 	}
 }
 
-// TestAFileThatComesOrGoesChangesWhatImportsMean updates a ledger by one file, after which an import of a file that
-// was not touched leads elsewhere.
+// TestAFileThatComesOrGoesChangesWhatImportsMean updates a ledger by one file, after which an import in an untouched file leads
+// elsewhere.
 func TestAFileThatComesOrGoesChangesWhatImportsMean(t *testing.T) {
 	for _, c := range []struct {
 		name, from, module, files string

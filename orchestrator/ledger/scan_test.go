@@ -15,7 +15,7 @@ import (
 	"agent/verify/symbols"
 )
 
-// startBox starts a box in which these files stand in /work.
+// startBox starts a box with these files in /work.
 func startBox(t testing.TB, files map[string]string) *sandbox.Box {
 	t.Helper()
 	l := imagestest.Open(t)
@@ -51,7 +51,7 @@ func scan(t testing.TB, files map[string]string) map[string]ledger.File {
 	return found
 }
 
-// scanIn scans the files at paths, which stand in the box.
+// scanIn scans the files at paths in the box.
 func scanIn(t testing.TB, box *sandbox.Box, paths []string) []ledger.File {
 	t.Helper()
 	var all []ledger.File

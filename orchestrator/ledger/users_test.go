@@ -8,8 +8,7 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// uses renders the users of a name, where it may be Parent.name: "a.py [1 2], b.py [3]". A name that the file does not
-// define has none.
+// uses renders the users of a name, which may be Parent.name, as "a.py [1 2], b.py [3]". A name that the file does not define has none.
 func uses(l *ledger.Ledger, path, name string) string {
 	parent := ""
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
@@ -24,8 +23,8 @@ func uses(l *ledger.Ledger, path, name string) string {
 	return strings.Join(list, ", ")
 }
 
-// file makes a file of imports written "MODULE NAME ALIAS", where "-" is "" and a "+" before passes the name on, and of
-// references written "ON.NAME@LINE" or "NAME@LINE". An import is on line 1.
+// file returns a file with these imports and references. Imports have the form "MODULE NAME ALIAS" and are on line 1; "-" stands for "",
+// and a leading "+" re-exports the name. References have the form "ON.NAME@LINE" or "NAME@LINE".
 func file(path string, imports, references []string) ledger.File {
 	f := ledger.File{Path: path, Language: language(path)}
 	for _, s := range imports {
@@ -50,7 +49,7 @@ func file(path string, imports, references []string) ledger.File {
 	return f
 }
 
-// TestATopLevelNameIsReachedThroughImports has one file that defines f, and another that says it in some way.
+// TestATopLevelNameIsReachedThroughImports has one file that defines f, and another that mentions it in some way.
 func TestATopLevelNameIsReachedThroughImports(t *testing.T) {
 	type files = []ledger.File
 	for _, c := range []struct {
@@ -98,7 +97,7 @@ func TestATopLevelNameIsReachedThroughImports(t *testing.T) {
 	}
 }
 
-// A star brings every name but the default one, which belongs to the file alone.
+// A star import brings every name except the default export, which belongs only to its file.
 func TestAStarLeavesTheDefaultExportOut(t *testing.T) {
 	l := ledger.New([]ledger.File{
 		defining("a.ts", "default", "f"),
@@ -111,8 +110,8 @@ func TestAStarLeavesTheDefaultExportOut(t *testing.T) {
 	}
 }
 
-// TestAMemberIsReachedByAttribute has T.run in a.py and asks who says run: the class of an object does not show in
-// the text, so that whoever reaches the file of the class and says run of something counts.
+// TestAMemberIsReachedByAttribute has T.run in a.py and asks for users of run. The text does not show an object's class, so every file
+// that reaches a.py and accesses run counts.
 func TestAMemberIsReachedByAttribute(t *testing.T) {
 	a := defining("a.py", "T", "open")
 	a.Definitions = append(a.Definitions, ledger.Definition{Name: "run", Kind: ledger.Method, Parent: "T", Line: 5, End: 5})
@@ -134,7 +133,7 @@ func TestAMemberIsReachedByAttribute(t *testing.T) {
 	}
 }
 
-// A member of Go that begins with a small letter ends at its package; one with a capital does not.
+// A Go member with a lower-case name is visible only in its package; one with an upper-case name is visible elsewhere.
 func TestAMemberOfGoKeepsToItsPackage(t *testing.T) {
 	a := ledger.File{Path: "a/a.go", Language: "go", Definitions: []ledger.Definition{
 		{Name: "run", Kind: ledger.Method, Parent: "T", Line: 2, End: 2}, {Name: "Run", Kind: ledger.Method, Parent: "T", Line: 3, End: 3, Exported: true},
@@ -150,7 +149,7 @@ func TestAMemberOfGoKeepsToItsPackage(t *testing.T) {
 	}
 }
 
-// A selector belongs to the pages that load its style sheet, and to the scripts of those pages.
+// A selector is used by the pages that load its style sheet, and by the scripts of those pages.
 func TestASelectorIsUsedWhereAPageBringsItTogether(t *testing.T) {
 	style := func(path string) ledger.File {
 		return ledger.File{Path: path, Language: "css", Definitions: []ledger.Definition{{Name: ".card", Kind: ledger.Selector, Line: 1, End: 1}}}
@@ -163,7 +162,7 @@ func TestASelectorIsUsedWhereAPageBringsItTogether(t *testing.T) {
 	})
 	for path, want := range map[string]string{
 		"shop.css": "shop.html [2], shop.js [3]", "blog.css": "blog.html [4]",
-		// Nothing loads it, so that any page may, through a path that is computed.
+		// Nothing loads it, so any page may do so, through a computed path.
 		"loose.css": "blog.html [4], shop.html [2], shop.js [3]",
 		"mod.css":   "view.tsx [5]",
 	} {
@@ -173,21 +172,22 @@ func TestASelectorIsUsedWhereAPageBringsItTogether(t *testing.T) {
 	}
 }
 
-// What the ledger does not know is used by nobody, and asking is no error.
+// A file unknown to the ledger has no users, and asking for them is not an error.
 func TestAStrangePathHasNoUsers(t *testing.T) {
 	l := ledger.New([]ledger.File{defining("a.py", "f")})
 	takes, gives := l.Neighbours("b.py", 1000)
 	if _, ok := l.File("b.py"); ok || l.Users("b.py", ledger.Definition{Name: "f"}) != nil || takes != nil || gives != nil || l.Protected("b.py") != nil || l.Dependants("b.py") != nil {
 		t.Errorf("b.py is known: %v %v", takes, gives)
 	}
-	// A package clause and a module's name are no names that a program says.
+	// A package clause and a module's name are not names that a program uses.
 	l = ledger.New([]ledger.File{module("go.mod", "m"), file("main.go", []string{"m * m"}, []string{"m@3"})})
 	if got := uses(l, "go.mod", "m"); got != "" {
 		t.Errorf("the name of a module is used by %q", got)
 	}
 }
 
-// TestNeighboursShareOneBudget gives a file that takes from one and gives to another: what it gives may have half.
+// TestNeighboursShareOneBudget has a file that takes from one file and gives to another. The side that it gives to may use half of the
+// budget.
 func TestNeighboursShareOneBudget(t *testing.T) {
 	mid := file("mid.py", []string{"low * low"}, []string{"low.first@2", "low.second@3"})
 	mid.Definitions = defining("mid.py", "one", "two").Definitions
@@ -202,9 +202,9 @@ func TestNeighboursShareOneBudget(t *testing.T) {
 	}{
 		{1000, "first second", "one two"},
 		{0, "", ""},
-		{line, "first", ""},                 // half of it is too little for what it gives
-		{2 * line, "first", "one"},          // one each
-		{3*line + 3, "first second", "one"}, // what the one side leaves is the other's
+		{line, "first", ""},                 // half of it is too little for the side that it gives to
+		{2 * line, "first", "one"},          // one for each side
+		{3*line + 3, "first second", "one"}, // one side may use what the other leaves
 	} {
 		takes, gives := l.Neighbours("mid.py", c.budget)
 		if got := names(takes) + "/" + names(gives); got != c.takes+"/"+c.gives {
@@ -219,7 +219,7 @@ func TestNeighboursShareOneBudget(t *testing.T) {
 	}
 }
 
-// names lists what the neighbours are called.
+// names lists the names of the neighbours.
 func names(list []ledger.Neighbour) string {
 	var s []string
 	for _, n := range list {

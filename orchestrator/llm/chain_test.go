@@ -102,8 +102,7 @@ func TestAfterTheLastAttemptNobodyWaits(t *testing.T) {
 	}
 }
 
-// Nonsense is an answer for a chain. A run that asks again and again because of
-// it ends, though no cap was set.
+// For a chain, nonsense is an answer too. A run that keeps asking because of it ends, even without a cap.
 func TestEveryRunEnds(t *testing.T) {
 	b := newBench(t, 1, []step{say("nonsense")}, nil, nil)
 	for i := range 200 {
@@ -116,7 +115,7 @@ func TestEveryRunEnds(t *testing.T) {
 	}
 }
 
-// Goroutines that ask at once share what is left and take turns with the keys.
+// Concurrent goroutines share the budget and rotate through the keys.
 func TestABudgetHoldsForGoroutines(t *testing.T) {
 	b := newBench(t, 5, []step{say("x")}, nil, func(c *llm.Config) { c.Limits.Requests = 10 })
 	askTogether(t, b)
@@ -139,7 +138,7 @@ func TestTurnsHoldForGoroutines(t *testing.T) {
 	}
 }
 
-// askTogether asks 40 questions at once, on a store that lets others run.
+// askTogether asks 40 questions concurrently, on a store that yields to other goroutines.
 func askTogether(t *testing.T, b *bench) {
 	t.Helper()
 	b.conf.Journal, b.conf.States = yielding{b.memory, b.memory}, yielding{b.memory, b.memory}
@@ -166,7 +165,7 @@ type yielding struct {
 
 func (y yielding) Spent(ctx context.Context, run string, since time.Time) (llm.Spent, llm.Spent, error) {
 	ofRun, ofAll, err := y.Journal.Spent(ctx, run, since)
-	for range 1000 { // so that whoever else can read does so before this one writes
+	for range 1000 { // lets all other readers read before this goroutine writes
 		runtime.Gosched()
 	}
 	return ofRun, ofAll, err
@@ -179,15 +178,14 @@ func (y yielding) Load(ctx context.Context, vendor string) ([]llm.KeyState, erro
 }
 
 func TestABudgetEndsARun(t *testing.T) {
-	// Each answer costs 0.000058 and has 160 tokens; before it is given,
-	// 0.000252 and 105 are reckoned for it, of a question of 5 tokens.
+	// Each answer costs 0.000058 and has 160 tokens. Before it is given, 0.000252 and 105 tokens are reserved for a question of 5 tokens.
 	st := say("x")
 	st.usage = llm.Usage{In: llm.Tokens{N: 100}, Out: llm.Tokens{N: 60}}
 	price := llm.Price{In: 0.1, Out: 0.8}
 	for _, c := range []struct {
 		cap    string
 		set    func(*llm.Limits)
-		answer int // how many are given
+		answer int // number of answers given
 		text   string
 	}{
 		{"requests of a run", func(l *llm.Limits) { l.Requests = 3 }, 3, "3 of 3 spent; the run spent 3 requests, 480 tokens"},
@@ -248,7 +246,7 @@ func TestTheCapOfADayEndsAtMidnight(t *testing.T) {
 	b.wantAnswer(t, "2", "x")
 }
 
-// A budget ends the run, even where a model that charges nothing is left to ask.
+// An exceeded budget ends the run, even if a free model is left to ask.
 func TestABudgetIsNoReasonToFallBack(t *testing.T) {
 	b := newBench(t, 1, []step{say("x")}, []step{say("local")}, func(c *llm.Config) { c.Limits.RunCost = 1 })
 	_, err := b.ask(t, "s")
@@ -458,8 +456,7 @@ func TestACancelledQuestionIsRecorded(t *testing.T) {
 	}
 }
 
-// An answer that came whole is kept, though the caller gave up at its last
-// piece: it was paid for, and the next run finds it.
+// An answer that arrived completely is kept even if the caller gave up at its last piece: it was paid for, and the next run finds it.
 func TestAnAnswerThatWasPaidForIsKept(t *testing.T) {
 	b := newBench(t, 1, []step{{chunks: []string{"whole"}}, say("another")}, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -475,7 +472,7 @@ func TestAnAnswerThatWasPaidForIsKept(t *testing.T) {
 	}
 }
 
-// late is a provider whose answer is whole at the moment the caller gives up.
+// late is a provider whose answer is complete at the moment when the caller gives up.
 type late struct {
 	*script
 	cancel func()
@@ -487,7 +484,7 @@ func (l late) Generate(ctx context.Context, key llm.Key, req llm.Request, yield 
 	return answer, err
 }
 
-// broken is a journal and key states that one act of each is refused by.
+// broken is a journal and key states in which one operation fails.
 type broken struct {
 	llm.Journal
 	llm.KeyStates
@@ -545,7 +542,7 @@ func TestWithoutTheRecordNothingIsAsked(t *testing.T) {
 	}
 }
 
-// What a link's model is asked with is the chain's to set, and no part of the question.
+// The chain sets the sampling of each link's model; it is not part of the question.
 func TestAModelIsAskedWithTheSamplingOfItsLink(t *testing.T) {
 	b := newBench(t, 1, []step{no(llm.Missing), say("x")}, []step{say("y")}, func(c *llm.Config) {
 		c.Links[0].Sampling = llm.Sampling{Temperature: 0.7, TopP: 0.8, TopK: 20}

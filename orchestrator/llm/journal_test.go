@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// The digests are in the records of users: they may not change.
+// Users' records contain these digests, so they may not change.
 func TestDigestsStayAsTheyAre(t *testing.T) {
 	for want, r := range map[string]llm.Request{
 		"5894e09f5e3218edc362ea77110b970ddde7fd50d78391c5eee7817438e85fc6": {},
@@ -87,7 +87,7 @@ func TestAResumedRunDoesNotPayTwice(t *testing.T) {
 	}
 }
 
-// A chain of other models finds the answer too: it was paid for.
+// A chain of other models finds the answer too, since it was paid for.
 func TestAnAnswerIsFoundWhateverTheChain(t *testing.T) {
 	b := newBench(t, 1, []step{say("x")}, nil, nil)
 	b.wantAnswer(t, "s", "x")
@@ -96,8 +96,8 @@ func TestAnAnswerIsFoundWhateverTheChain(t *testing.T) {
 	b.wantAnswer(t, "s", "x")
 }
 
-// A process that died while it paid leaves a record without an outcome: the
-// question is asked again, and what the first one may have cost counts.
+// A process that died during a request leaves a record without an outcome. The question is asked again, and the possible cost of the
+// first request counts.
 func TestADeadProcessHasSpentByEstimate(t *testing.T) {
 	b := newBench(t, 1, []step{say("x")}, nil, func(c *llm.Config) { c.Limits.RunCost = 600 })
 	b.conf.Journal = dying{b.memory}
@@ -130,8 +130,8 @@ type dying struct{ llm.Journal }
 
 func (dying) End(context.Context, int64, llm.Outcome) error { return errBroken }
 
-// Prompts change from version to version. What was recorded with older ones is replayed: the same step has the same answer where
-// the template is another one. From the same template another text is another question.
+// Prompts change between versions, and a replay works with older records: a step keeps its answer if its template has changed. With the
+// same template, different text is a different question.
 func TestAReplayOutlivesItsPrompts(t *testing.T) {
 	b := newBench(t, 1, []step{say("one"), say("two")}, nil, nil)
 	record := func(step, template string) {

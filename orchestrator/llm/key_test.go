@@ -26,7 +26,7 @@ func TestAKeyPrintsAsItsID(t *testing.T) {
 	if key.Secret() != secret || len(key.ID) != 8 || key.ID != llm.NewKey(secret).ID {
 		t.Fatalf("key %v is not the secret's", key)
 	}
-	// Fmt does not call the methods of what an unexported field holds.
+	// Package fmt does not call methods on values in unexported fields.
 	hidden := struct {
 		key  llm.Key
 		list []llm.Key
@@ -102,8 +102,8 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// encodings are the forms in which a secret may leave a program, each written
-// by the standard library and not by the code under test.
+// encodings returns the forms in which a secret may leave a program, each produced by the standard library and not by the code under
+// test.
 func encodings(secret string) map[string]string {
 	reversed := []byte(secret)
 	slices.Reverse(reversed)
@@ -125,8 +125,8 @@ func encodings(secret string) map[string]string {
 	return list
 }
 
-// leaks returns the form in which text holds secret, or "". Of base64 it looks
-// for the middle, which no neighbour can change.
+// leaks returns the form in which text contains secret, or "". For base64 it looks for the middle part, which does not depend on
+// neighbouring bytes.
 func leaks(text, secret string) string {
 	lower := strings.ToLower(text)
 	for name, form := range encodings(secret) {
@@ -197,7 +197,7 @@ func TestTheDetailOfAnErrorIsOneSafeLine(t *testing.T) {
 	if len(long) > 300 || !utf8.ValidString(long) || !strings.HasSuffix(long, "é…") {
 		t.Errorf("a long detail has %d bytes: %q", len(long), long)
 	}
-	// A key at the very place of the cut must not stay in part.
+	// A key at the point of truncation must not remain in part.
 	cut := llm.NewError(llm.Unknown, "v", "m", strings.Repeat("x", 290)+key.Secret(), key).Detail
 	if strings.Contains(cut, "cana") {
 		t.Errorf("part of the key is left: %q", cut)

@@ -8,16 +8,16 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// TestWhatFollowsFromEachKind plays a vendor that answers every request with
-// one kind of error, with two keys, and a second model that answers.
+// TestWhatFollowsFromEachKind simulates a vendor that answers every request with one kind of error, with two keys, and a second model
+// that answers.
 func TestWhatFollowsFromEachKind(t *testing.T) {
 	for _, c := range []struct {
 		kind    llm.Kind
 		after   time.Duration
 		asked   string          // keys of the requests to the first model
 		ends    bool            // the question ends with the error
-		waits   []time.Duration // between them, with no luck in the jitter
-		rests   time.Duration   // of both keys
+		waits   []time.Duration // waits between the requests, with the longest jitter
+		rests   time.Duration   // rest of both keys
 		retired bool
 		charged bool
 	}{
@@ -103,7 +103,7 @@ func TestEveryKindTellsThePerson(t *testing.T) {
 	if next := llm.NewError(llm.Auth, "gemini", "flash", "").Next(); !strings.HasPrefix(next, "put a valid key in GEMINI_API_KEYS, or ") {
 		t.Errorf("after auth: %q", next)
 	}
-	// Where there is no key, nobody is told to do something about one.
+	// Without a key, the advice does not mention keys.
 	for _, kind := range []llm.Kind{llm.Auth, llm.Balance, llm.Quota, llm.RateLimit} {
 		e := llm.NewError(kind, "ollama", "coder:30b", "")
 		e.Keyless = true

@@ -9,8 +9,8 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// What was paid for is recorded however long the database takes, as long as
-// the caller waits for it, and for a while after that.
+// The outcome of a paid request is recorded however long the database takes, as long as the caller waits for it, and for a while
+// afterwards.
 func TestARecordIsWaitedForAsLongAsTheCallerIsThere(t *testing.T) {
 	ctx, give := context.WithCancel(t.Context())
 	late, done := llm.Detached(ctx, time.Millisecond)
@@ -18,7 +18,7 @@ func TestARecordIsWaitedForAsLongAsTheCallerIsThere(t *testing.T) {
 		t.Errorf("bounded: %v, ended: %v while the caller waits", bounded, late.Err())
 	}
 	give()
-	<-late.Done() // never closed, if the caller's end changes nothing
+	<-late.Done() // never closed if the caller's end changes nothing
 	done()
 
 	ctx, give = context.WithCancel(t.Context())

@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/llm/journaltest"
 )
 
-// Requests that somebody else makes are held to the same caps and stand in the same record.
+// Requests that another program makes are subject to the same caps and are kept in the same record.
 func TestAMeterHoldsToTheCaps(t *testing.T) {
 	t.Parallel()
 	journal := &journaltest.Memory{}
@@ -25,7 +25,7 @@ func TestAMeterHoldsToTheCaps(t *testing.T) {
 		t.Fatalf("%v left, %v", left, err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
-	cancel() // the caller is gone, and it was paid for
+	cancel() // the caller is gone, but the request was paid for
 	if err := m.End(gone, number, llm.Outcome{Usage: llm.Usage{In: llm.Tokens{N: 3}, Out: llm.Tokens{N: 4}}, Duration: 20 * time.Second}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestCost(t *testing.T) {
 		{flash, llm.Usage{In: tokens(10)}, "0.000003"},
 		{flash, llm.Usage{In: tokens(1_000_000), Out: tokens(1_000_000)}, "2.800000"},
 		{flash, llm.Usage{In: tokens(1_000_000), Cached: 400_000}, "0.210000"},
-		{llm.Price{In: 0.07}, llm.Usage{In: tokens(100)}, "0.000007"}, // 0.07*100 is more than 7 in floating point
+		{llm.Price{In: 0.07}, llm.Usage{In: tokens(100)}, "0.000007"}, // in floating point, 0.07*100 is more than 7
 		{llm.Price{In: 2}, llm.Usage{In: tokens(100), Cached: 100}, "0.000200"},
 		{llm.Price{}, llm.Usage{In: tokens(1_000_000), Out: tokens(5)}, "0.000000"},
 		{llm.Price{In: math.MaxFloat64, Out: -1}, llm.Usage{In: tokens(math.MaxInt), Out: tokens(math.MinInt)}, "10000000.000000"},

@@ -11,9 +11,8 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// TestWhateverTheVendorsDo plays any script of answers and errors, over several
-// questions and with time passing between them, and checks what a chain
-// promises of itself.
+// TestWhateverTheVendorsDo plays arbitrary scripts of answers and errors, over several questions with time passing between them, and
+// checks the promises of a chain.
 func TestWhateverTheVendorsDo(t *testing.T) {
 	steps := rapid.Custom(func(r *rapid.T) step {
 		kind := rapid.SampledFrom(append(llm.Kinds(), "", "", "news")).Draw(r, "kind")
@@ -52,8 +51,8 @@ func TestWhateverTheVendorsDo(t *testing.T) {
 	})
 }
 
-// playQuestion asks one question and checks its end: a recorded answer that a
-// provider gave, or a typed error; within the caps on attempts and waiting.
+// playQuestion asks one question and checks its end: a recorded answer from a provider or a typed error, within the caps on attempts and
+// waiting.
 func playQuestion(r *rapid.T, b *bench, limits llm.Limits, step string) {
 	before, slept := len(b.memory.Records()), len(b.slept)
 	answer, err := b.Ask(r.Context(), b.call(step))
@@ -84,8 +83,8 @@ func playQuestion(r *rapid.T, b *bench, limits llm.Limits, step string) {
 	}
 }
 
-// checkKeys goes through the requests again and checks that no key was used
-// before its time, going by what the vendors said and not by what was saved.
+// checkKeys replays the requests and checks that no key was used before its time, based on the vendors' answers and not on what was
+// saved.
 func checkKeys(r *rapid.T, b *bench) {
 	made := 0
 	for i := range b.conf.Links {
@@ -112,7 +111,7 @@ func checkKeys(r *rapid.T, b *bench) {
 	}
 }
 
-// checkBudget checks that no request was made that could go beyond a cap.
+// checkBudget checks that no request was made that could exceed a cap.
 func checkBudget(r *rapid.T, b *bench, limits llm.Limits) {
 	var spent llm.Spent
 	for i, rec := range b.memory.Records() {

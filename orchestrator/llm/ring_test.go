@@ -11,8 +11,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// TestFiveKeys is the life of five keys: their turns, 429 with and without a
-// time, the fallback while all rest, and their return.
+// TestFiveKeys follows the life of five keys: their rotation, 429 with and without a time, the fallback while all rest, and their return.
 func TestFiveKeys(t *testing.T) {
 	late := no(llm.RateLimit)
 	late.after = 30 * time.Minute
@@ -92,7 +91,7 @@ func TestTheFirstKeyToWakeMayBeOfAnyLink(t *testing.T) {
 	}
 }
 
-// One question waits for two minutes at most, however often.
+// The waits of one question add up to two minutes at most.
 func TestWaitsAreSummed(t *testing.T) {
 	soon := no(llm.RateLimit)
 	soon.after = 50 * time.Second
@@ -123,7 +122,7 @@ func TestAQuarantineIsNotWaitedFor(t *testing.T) {
 			t.Errorf("error %q does not say %q", err, part)
 		}
 	}
-	// The next process is told the same, though it asks nobody.
+	// The next process gets the same error without asking anyone.
 	b.renew(t)
 	_, err = b.ask(t, "s")
 	wantKind(t, err, llm.Quota)
@@ -154,8 +153,7 @@ func TestRetiredKeysStayRetired(t *testing.T) {
 	}
 }
 
-// A server without keys that refuses is mended by a person, who must not find
-// it retired.
+// If a server without keys refuses a request, a person fixes the server, and must not find it retired.
 func TestWithoutAKeyNothingIsRetired(t *testing.T) {
 	b := newBench(t, 0, []step{no(llm.Auth), say("mended")}, nil, nil)
 	_, err := b.ask(t, "s")
@@ -186,7 +184,7 @@ func TestTheJitterLeavesAtLeastHalfOfTheWait(t *testing.T) {
 	}
 }
 
-// Two chains on one store, each used by several goroutines.
+// Two chains share one store, each used by several goroutines.
 func TestChainsShareTheKeys(t *testing.T) {
 	b := newBench(t, 5, []step{no(llm.Auth), say("x")}, nil, func(c *llm.Config) { c.Rand = nil })
 	other, err := llm.New(b.conf)

@@ -17,34 +17,33 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start is the time at which tests begin, well after midnight.
+// start is the time at which tests begin, long after midnight.
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// A step is what a scripted provider does with one request.
+// A step is what a scripted provider does for one request.
 type step struct {
-	chunks []string      // given one by one
+	chunks []string      // returned one by one
 	kind   llm.Kind      // then the error, "" for an answer
 	after  time.Duration // of the error
 	detail string        // of the error
 	raw    error         // returned instead of an *llm.Error
-	usage  llm.Usage     // of the answer or beside the error
-	text   *string       // the whole answer, when it is not the chunks
+	usage  llm.Usage     // of the answer or with the error
+	text   *string       // the whole answer, if it is not the chunks
 	calls  []llm.ToolCall
 	state  *llm.State
-	model  string // that answers
+	model  string // of the answer
 	hang   bool   // until ctx ends, after the chunks
 	flood  bool   // the chunks again and again
-	deaf   bool   // goes on when yield returns an error
+	deaf   bool   // continues although yield returned an error
 }
 
-// say is the step of an answer.
+// say returns the step of an answer.
 func say(text string) step { return step{chunks: []string{text}} }
 
-// no is the step of an error.
+// no returns the step of an error.
 func no(kind llm.Kind) step { return step{kind: kind, detail: "no " + string(kind)} }
 
-// A script is a provider in memory that does what it is told, and then repeats
-// the last step.
+// A script is a provider in memory that follows its steps and then repeats the last one.
 type script struct {
 	vendor string
 	now    func() time.Time
@@ -55,12 +54,12 @@ type script struct {
 	count func(llm.Request) (llm.Tokens, error) // nil for the estimate
 }
 
-// asked is one request that a script was given.
+// asked is one request to a script.
 type asked struct {
 	key  string // ID
 	at   time.Time
 	req  llm.Request
-	step step // what it was answered with
+	step step // its answer
 }
 
 func (s *script) Vendor() string { return s.vendor }
@@ -102,7 +101,7 @@ func (s *script) Generate(ctx context.Context, key llm.Key, req llm.Request, yie
 	return answer, nil
 }
 
-// next notes the request and takes a step off the script.
+// next records the request and takes the next step of the script.
 func (s *script) next(key llm.Key, req llm.Request) step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,8 +124,7 @@ func (s *script) keys(b *bench) string {
 	return strings.Join(names, " ")
 }
 
-// A bench is a chain on scripted providers, with a clock that moves only when
-// the chain sleeps or the test says so.
+// A bench is a chain on scripted providers, with a clock that moves only if the chain sleeps or the test says so.
 type bench struct {
 	*llm.Chain
 	memory *journaltest.Memory
@@ -139,8 +137,8 @@ type bench struct {
 	now time.Time
 }
 
-// newBench returns a chain of gemini, with that many keys named a, b, c…, and
-// of ollama, on the steps given. Set changes the configuration, nil leaves it.
+// newBench returns a chain of gemini, with the given number of keys, named a, b, c…, and of ollama, with the given steps. set changes the
+// configuration unless it is nil.
 func newBench(t *testing.T, keys int, gemini, ollama []step, set func(*llm.Config)) *bench {
 	t.Helper()
 	b := &bench{memory: new(journaltest.Memory), names: map[string]string{"": "-"}, now: start}
@@ -164,10 +162,10 @@ func newBench(t *testing.T, keys int, gemini, ollama []step, set func(*llm.Confi
 	return b
 }
 
-// secret is that of the i-th key, with characters that URLs encode.
+// secret returns the secret of the i-th key, with characters that URLs encode.
 func secret(i int) string { return fmt.Sprintf("AQ.%d/canary+Zx9%dq&7Rk=%dPw", i, i, i) }
 
-// renew makes the chain anew, as another process would.
+// renew creates the chain again, as another process would.
 func (b *bench) renew(t *testing.T) {
 	t.Helper()
 	var err error
@@ -182,7 +180,7 @@ func (b *bench) time() time.Time {
 	return b.now
 }
 
-// pass lets time go by.
+// pass moves the clock.
 func (b *bench) pass(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -195,10 +193,10 @@ func (b *bench) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// provider is the scripted provider of the i-th link.
+// provider returns the scripted provider of the i-th link.
 func (b *bench) provider(i int) *script { return b.conf.Links[i].Provider.(*script) }
 
-// call is a question in a step, with all events kept.
+// call returns a question in a step, and records all its events.
 func (b *bench) call(step string) llm.Call {
 	return llm.Call{
 		Run: "r1", Step: step, Purpose: "propose", Template: "t1",
@@ -210,18 +208,18 @@ func (b *bench) call(step string) llm.Call {
 	}
 }
 
-// question is a request with one message.
+// question returns a request with one message.
 func question(text string) llm.Request {
 	return llm.Request{System: "be brief", Messages: []llm.Message{{Role: llm.User, Text: text}}, Temperature: 0.1, MaxTokens: 100}
 }
 
-// ask asks in a step.
+// ask asks the question of a step.
 func (b *bench) ask(t *testing.T, step string) (llm.Answer, error) {
 	t.Helper()
 	return b.Ask(t.Context(), b.call(step))
 }
 
-// wantAnswer asks in a step and checks the answer.
+// wantAnswer asks the question of a step and checks the answer.
 func (b *bench) wantAnswer(t *testing.T, step, want string) {
 	t.Helper()
 	answer, err := b.ask(t, step)
@@ -230,7 +228,7 @@ func (b *bench) wantAnswer(t *testing.T, step, want string) {
 	}
 }
 
-// wantKind checks that err comes of a request that ended with kind.
+// wantKind checks that err comes from a request that ended with kind.
 func wantKind(t *testing.T, err error, kind llm.Kind) *llm.Error {
 	t.Helper()
 	var e *llm.Error
@@ -240,8 +238,7 @@ func wantKind(t *testing.T, err error, kind llm.Kind) *llm.Error {
 	return e
 }
 
-// story writes the events in one line each, without texts that tests of their
-// own look at.
+// story renders the events, one per line, without the texts that other tests check.
 func (b *bench) story() string {
 	var lines []string
 	for _, e := range b.said {

@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// Battery G05 and G06: what has no end is cut, and its kind is the vendor's.
+// Battery G05 and G06: an endless answer is cut off, and its kind blames the vendor.
 func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -46,7 +46,7 @@ func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
 	}
 }
 
-// slow is a provider whose empty pieces take a second each.
+// slow is a provider whose empty pieces each take a second.
 type slow struct{ *script }
 
 func (s slow) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
@@ -58,7 +58,7 @@ func (s slow) Generate(ctx context.Context, key llm.Key, req llm.Request, yield 
 	})
 }
 
-// A person who reads slowly is no silence of the vendor.
+// A slow reader does not count as a silent vendor.
 func TestTheCallersTimeIsNotTheVendors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1, []step{{chunks: []string{"a", "b"}}}, nil, nil)
@@ -75,7 +75,7 @@ func TestTheCallersTimeIsNotTheVendors(t *testing.T) {
 	})
 }
 
-// A provider that ignores an error of yield is not heard any more.
+// A provider that ignores an error of yield is no longer listened to.
 func TestAfterGivingUpThereIsNoMoreText(t *testing.T) {
 	b := newBench(t, 1, []step{{chunks: []string{"a", "b", "c"}, deaf: true}}, nil, nil)
 	stop := errors.New("enough")
@@ -133,8 +133,7 @@ func TestWhatIsNoAnswerIsAskedAgain(t *testing.T) {
 	}
 }
 
-// Battery G11: usage that is missing, negative or huge is estimated, and says
-// so.
+// Battery G11: missing, negative or huge usage is estimated, and marked as an estimate.
 func TestUsageThatCannotBeBelievedIsEstimated(t *testing.T) {
 	// The question has 20 bytes and the answer 8.
 	est := func(n int) llm.Tokens { return llm.Tokens{N: n, Estimated: true} }
@@ -158,7 +157,7 @@ func TestUsageThatCannotBeBelievedIsEstimated(t *testing.T) {
 	}
 }
 
-// What an error cost is believed too.
+// The usage of an error is accepted too.
 func TestTheUsageOfAnErrorIsRecorded(t *testing.T) {
 	st := no(llm.Truncated)
 	st.usage = llm.Usage{In: tokens(9), Out: tokens(100)}
@@ -170,8 +169,7 @@ func TestTheUsageOfAnErrorIsRecorded(t *testing.T) {
 	}
 }
 
-// TestNoKeyLeaks has a vendor give the key back in every way it can, and looks
-// for it in all that leaves the chain.
+// TestNoKeyLeaks has a vendor return the key in every possible way, and looks for it in everything that leaves the chain.
 func TestNoKeyLeaks(t *testing.T) {
 	key := secret(0)
 	for name, form := range encodings(key) {

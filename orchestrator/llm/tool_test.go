@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// read is a tool, and called a question of a conversation that called it.
+// called returns a question of a conversation in which the tool read was called.
 func called() llm.Request {
 	r := question("mend main.go")
 	r.Tools = []llm.Tool{{Name: "read", About: "reads", Schema: json.RawMessage(`{"type":"object"}`)}}
@@ -22,14 +22,14 @@ func called() llm.Request {
 	return r
 }
 
-// withTools lets all links of a bench be asked with tools.
+// withTools allows tools for all links of a bench.
 func withTools(c *llm.Config) {
 	for i := range c.Links {
 		c.Links[i].Tools = true
 	}
 }
 
-// answering is a step that answers with calls.
+// answering returns a step that answers with calls.
 func answering(text string, calls ...llm.ToolCall) step {
 	return step{chunks: []string{text}, calls: calls, state: &llm.State{Vendor: "gemini", Model: "flash", Data: []byte("signed")}}
 }
@@ -67,7 +67,7 @@ func TestEveryPartOfAConversationIsInItsDigest(t *testing.T) {
 	}
 }
 
-// Records of users hold them: see TestDigestsStayAsTheyAre.
+// Users' records contain these digests: see TestDigestsStayAsTheyAre.
 func TestADigestWithToolsStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	if got := llm.Digest(called()); got != "0b8e58293c879604b9286f3bc19e6d98e5b1e5875602351a38a2fb065a210fa8" {
@@ -161,7 +161,7 @@ func TestWhatIsBesideTheTextIsJudged(t *testing.T) {
 	wantKind(t, err, llm.Malformed)
 }
 
-// A call is paid for like text, where the vendor does not count.
+// If the vendor does not count a call, it costs as much as text.
 func TestCallsAreCountedByEstimate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1, []step{answering("", llm.ToolCall{ID: "1234", Name: "read", Arguments: strings.Repeat("x", 400)})}, nil, withTools)

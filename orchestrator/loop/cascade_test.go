@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/loop"
 )
 
-// queued is a Knowledge that keeps what is put into the queue.
+// queued is a Knowledge that records what is queued.
 type queued struct {
 	loop.Knowledge
 	by   string
@@ -22,8 +22,7 @@ func (q *queued) Enqueue(_ context.Context, _, by string, list []loop.Waiting) e
 	return nil
 }
 
-// Each file waits with all of its causes and their diffs; the file that changed
-// does not wait for itself.
+// Each file waits with all its causes and their diffs; the changed file does not wait for itself.
 func TestRipplesBecomeACascade(t *testing.T) {
 	t.Parallel()
 	gone := ledger.Change{Path: "tax.py", Definition: ledger.Definition{Name: "rate", Kind: ledger.Function}, Kind: ledger.Deleted}
@@ -46,7 +45,7 @@ func TestRipplesBecomeACascade(t *testing.T) {
 	}
 }
 
-// However much a change reaches, what waits for it is bounded, and what a diff lacks is said.
+// However far a change reaches, the queue is bounded, and a shortened diff says so.
 func TestACascadeIsBounded(t *testing.T) {
 	t.Parallel()
 	ripple := func(path string, sources int) ledger.Ripple {

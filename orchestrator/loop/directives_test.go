@@ -16,7 +16,7 @@ import (
 	"agent/verify"
 )
 
-// heeded are the directives that runs attended to.
+// heeded are the directives that earlier runs have dealt with.
 type heeded struct {
 	texts []string
 	err   error
@@ -24,8 +24,7 @@ type heeded struct {
 
 func (h heeded) Attended(context.Context, string) ([]string, error) { return h.texts, h.err }
 
-// Directives stand behind what the request names, and before the cascade queue and
-// the model's own choice.
+// Directives come after what the request names, and before the cascade queue and the model's own choice.
 func TestADirectiveIsAnOrderOfThePerson(t *testing.T) {
 	t.Parallel()
 	text := "- [ ] lib/b.py: make y two\n- gone.py: make it fast\n"
@@ -95,8 +94,7 @@ func TestOrdersThatCannotBeReadEndThePlan(t *testing.T) {
 	}
 }
 
-// A run that failed for a directive says so, and the record passes it over
-// until its words change.
+// If a run fails for a directive, it says so, and the record skips that directive until its text changes.
 func TestADirectiveThatFailedIsPassedOver(t *testing.T) {
 	t.Parallel()
 	b, m := runtest.Keeping(t, runtest.Wants("x = 2\n"), map[string]string{

@@ -21,17 +21,16 @@ import (
 	"agent/verify"
 )
 
-// A course is a loop on a bench, with a model that works by a script for each
-// iteration: its answers are recorded as a journal would, so that the same
-// question of the same iteration is paid for once.
+// A course is a loop on a bench with a model that has a script for each iteration. Its answers are recorded as in a journal, so the same
+// question of the same iteration is paid for only once.
 type course struct {
 	*runtest.Bench
 	loop *loop.Loop
-	// answers by the number of the iteration and the step: "1 propose/1".
+	// answers are listed by the number of the iteration and the step: "1 propose/1".
 	answers map[string]string
 	paid    []string
 	journal map[string]string
-	// onAsk, when not nil, is called before an answer that has to be paid for.
+	// onAsk, if not nil, is called before an answer that must be paid for.
 	onAsk func(step string) error
 }
 
@@ -41,7 +40,7 @@ type pupil struct {
 	it loop.Iteration
 }
 
-// Ask answers from the journal, else from the script.
+// Ask answers from the journal, or else from the script.
 func (p pupil) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) {
 	key := p.it.ID + q.Step + q.Text
 	if text, ok := p.journal[key]; ok {
@@ -62,7 +61,7 @@ func (p pupil) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) {
 	return agent.Reply{Text: text}, ctx.Err()
 }
 
-// school returns a course on a workspace with the files a.py, x = 1, and b.py.
+// school returns a course in a workspace with the files a.py, which contains x = 1, and b.py.
 func school(t *testing.T, j runtest.Judge, answers map[string]string) *course {
 	t.Helper()
 	c := &course{Bench: runtest.Setup(t, j), answers: answers, journal: map[string]string{}}
@@ -81,12 +80,12 @@ func school(t *testing.T, j runtest.Judge, answers map[string]string) *course {
 	return c
 }
 
-// sail runs the loop as start says.
+// sail runs the loop from start.
 func (c *course) sail(ctx context.Context, start loop.Start) loop.Result {
 	return c.loop.Run(ctx, run.Request{Workspace: c.Dir, Approver: runtest.Decide(run.Apply)}, start)
 }
 
-// outcomes lists how the iterations of a result ended.
+// outcomes lists the outcomes of a result's iterations.
 func outcomes(r loop.Result) string {
 	var list []string
 	for _, i := range r.Iterations {
@@ -129,8 +128,7 @@ func TestALoopPromotesRemembersAndEnds(t *testing.T) {
 	}
 }
 
-// Between two iterations a link takes the place of the workspace: the loop does not go on
-// where it leads.
+// Between two iterations, a link replaces the workspace: the loop does not continue where it leads.
 func TestALoopStaysInItsDirectory(t *testing.T) {
 	t.Parallel()
 	c := school(t, runtest.Says(verify.Pass), map[string]string{
@@ -152,8 +150,7 @@ func TestALoopStaysInItsDirectory(t *testing.T) {
 	}
 }
 
-// TestAKilledLoopPaysForNothingTwice stops the loop after each answer, and lets
-// another process carry it on.
+// TestAKilledLoopPaysForNothingTwice stops the loop after each answer, and another process resumes it.
 func TestAKilledLoopPaysForNothingTwice(t *testing.T) {
 	t.Parallel()
 	steps := []string{"1 target", "1 propose/1", "1 memory/UM", "2 propose/1", "2 memory/UM", "2 memory/RM"}
@@ -235,7 +232,7 @@ func TestFailuresInARowEndALoop(t *testing.T) {
 	c.untouchedBut(t, "b.py")
 }
 
-// untouchedBut checks that nothing was written but what the test wrote.
+// untouchedBut checks that nothing was written except what the test wrote.
 func (c *course) untouchedBut(t *testing.T, name string) {
 	t.Helper()
 	if tree := c.Tree(t); tree["a.py"] != "x = 1\n" || len(tree) != 2 || tree[name] == "" {
@@ -243,8 +240,8 @@ func (c *course) untouchedBut(t *testing.T, name string) {
 	}
 }
 
-// An iteration that only proposed a feature found nothing, and one that takes a
-// proposal up keeps that in its plan: whoever carries it on does the same.
+// An iteration that only proposes a feature has found nothing. One that takes up a proposal keeps that in its plan, so a process that
+// resumes it does the same.
 func TestALoopTakesUpWhatItProposed(t *testing.T) {
 	t.Parallel()
 	c := school(t, runtest.Says(verify.Pass), map[string]string{
@@ -267,8 +264,7 @@ func TestALoopTakesUpWhatItProposed(t *testing.T) {
 	}
 }
 
-// A loop whose model finds nothing and would propose features without end: each
-// file is reviewed once, and nothing is written.
+// If a model finds nothing and would propose features without end, each file is reviewed once, and nothing is written.
 func TestALoopThatFindsOnlyFeaturesEnds(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{}
@@ -306,7 +302,7 @@ func TestALoopThatFindsOnlyFeaturesEnds(t *testing.T) {
 				t.Fatalf("%s, exit %d, %s; open are %q", outcomes(res), res.Exit, res.Stopped, names)
 			}
 			s.untouchedBut(t, "b.py")
-			// Another loop reviews again, and asks for no feature that is open already.
+			// Another loop reviews again, but asks for no feature that is still open.
 			paid := len(s.paid)
 			if res := run1(); outcomes(res) != c.rounds {
 				t.Errorf("again: %s, %s", outcomes(res), res.Stopped)
@@ -320,8 +316,7 @@ func TestALoopThatFindsOnlyFeaturesEnds(t *testing.T) {
 	}
 }
 
-// What changed since its review is reviewed again, and a loop that is resumed
-// remembers what was reviewed.
+// A file that has changed since its review is reviewed again, and a resumed loop remembers what was reviewed.
 func TestALoopReviewsAgainWhatChanged(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{
@@ -340,14 +335,14 @@ func TestALoopReviewsAgainWhatChanged(t *testing.T) {
 	c.sail(ctx, loop.Start{})
 	c.onAsk = nil
 	res := c.sail(t.Context(), loop.Start{Resume: true})
-	// a.py was found clean before the loop was stopped; b.py has changed.
+	// a.py was found clean before the loop stopped; b.py has changed since.
 	if outcomes(res) != "b.py promoted, b.py clean" || res.Exit != run.ExitDone || !strings.HasPrefix(res.Stopped, "clean: every file") {
 		t.Errorf("%s, exit %d: %s", outcomes(res), res.Exit, res.Stopped)
 	}
 }
 
-// A loop with a goal, or with directives, in which nothing is left to change ends well and says so. Each file is looked at
-// once for the goal as it is; a directive that needs nothing is attended to and no failure.
+// A loop with a goal or directives ends successfully if nothing is left to change, and says so. Each file is considered once for the
+// current goal; a directive that needs no change is dealt with and does not count as a failure.
 func TestALoopWithAGoalEndsWhenNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	nothing := func(from, to int) map[string]string {
@@ -410,12 +405,12 @@ func TestALoopWithAGoalEndsWhenNothingIsLeft(t *testing.T) {
 	}
 }
 
-// An explorer stands for a workbench: it answers as a pupil does.
+// An explorer stands for a workbench and answers like a pupil.
 type explorer struct{ pupil }
 
 func (e explorer) On(workspace.Changeset, gate.Stage, *gate.Gate) agent.Model { return e.pupil }
 
-// A single run was asked for a change: that there is none is no good end of it.
+// A single run was asked for a change, so it fails if there is none.
 func TestASingleRunForAGoalWithoutAChangeFails(t *testing.T) {
 	t.Parallel()
 	c := school(t, runtest.Says(verify.Pass), map[string]string{"1 target": "a.py", "1 propose/1": "NOTHING"})
@@ -467,8 +462,8 @@ func TestALoopEndsWhenItMust(t *testing.T) {
 	}
 }
 
-// The time of a loop is counted from its beginning, over all its processes, and ends it in the middle of an iteration too; a
-// longer one carries it on, and nothing is asked twice.
+// The time limit of a loop counts from its start, across all its processes, and also ends it within an iteration. With a higher limit it
+// can be resumed, and no question is asked twice.
 func TestTheTimeOfALoopIsBounded(t *testing.T) {
 	t.Parallel()
 	c := school(t, runtest.Says(verify.Pass), map[string]string{"1 target": "a.py", "1 propose/1": "NOTHING", "2 propose/1": "NOTHING"})

@@ -17,7 +17,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// deep is a workspace of n files with long paths.
+// deep returns a workspace of n files with long paths.
 func deep(n int) map[string]string {
 	files := map[string]string{}
 	for i := range n {
@@ -39,8 +39,7 @@ func listed(t *testing.T, m *runtest.Script) []string {
 	return names[:len(names)-1] // the last one is the fence
 }
 
-// In a large workspace the model chooses among the files that matter most, in
-// every window, and is told how many there are besides.
+// In a large workspace, the model chooses among the most relevant files, in every window, and learns how many others there are.
 func TestALargeWorkspaceIsRanked(t *testing.T) {
 	t.Parallel()
 	files := deep(5000)
@@ -77,7 +76,7 @@ func TestALargeWorkspaceIsRanked(t *testing.T) {
 	}
 }
 
-// A first is a weak model: it names the first file that it is shown, each time in another form.
+// A first is a weak model: it always names the first file that it is shown, each time in another form.
 type first struct{ asked []agent.Question }
 
 // Ask implements agent.Model.
@@ -89,8 +88,8 @@ func (m *first) Ask(_ context.Context, q agent.Question) (agent.Reply, error) {
 	return agent.Reply{Text: fmt.Sprintf(forms[len(m.asked)%len(forms)], name)}, nil
 }
 
-// In a repository of 20,000 files even a weak model chooses the file that a goal is about, by the order in which it is shown
-// the files and by what they define; and the question fits the prompt of a small one.
+// In a repository of 20,000 files, even a weak model picks the right file for a goal, because files are ordered by their names and
+// definitions. The question also fits a small prompt.
 func TestTheRightTargetInALargeRepository(t *testing.T) {
 	t.Parallel()
 	var known []ledger.File
@@ -111,7 +110,7 @@ func TestTheRightTargetInALargeRepository(t *testing.T) {
 	}
 	const target = "services/unit199/shipping/islands.py"
 	add(target, "Surcharges for parcels to islands.", "island_surcharge", "IslandTable", "is_island")
-	// Only the target is on the disk: of the others no more than the names is read.
+	// Only the target is on disk; for the other files, only names are read.
 	base := runtest.Scan(t, map[string]string{target: "x = 1\n"})
 	for _, f := range known[:len(known)-1] {
 		base.Entries = append(base.Entries, workspace.Entry{Path: f.Path, Kind: workspace.File, Size: 6})
@@ -147,7 +146,7 @@ func TestTheRightTargetInALargeRepository(t *testing.T) {
 	}
 }
 
-// Several files are worked on together where the goal needs them, and a file that is no text is left out.
+// Several files are edited together if the goal requires it; a file that is not text is left out.
 func TestSeveralTargets(t *testing.T) {
 	t.Parallel()
 	s, m := scout(t, "- `b.py`\n- a.py\n- c.py\n")
@@ -162,8 +161,8 @@ func TestSeveralTargets(t *testing.T) {
 	}
 }
 
-// A file that is shown in parts is edited whole; what a model makes of the marks
-// is never taken for the code that they stand for.
+// A file that is shown in parts can be edited as a whole, and a mark in the model's answer is never taken for the code that it stands
+// for.
 func TestMarksAreNoCode(t *testing.T) {
 	t.Parallel()
 	code := "x = 0\n" + strings.Repeat("y = 1\n", 300_000) + "z = 2\n"
@@ -185,7 +184,7 @@ func TestMarksAreNoCode(t *testing.T) {
 	}
 }
 
-// The sizes that a plan takes: any that may be written, and above that it says so.
+// A plan accepts every file size that can be written, and refuses larger files with a reason.
 func TestWhichSizesMayBeWorkedOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// market is a workspace of files that are connected with each other, and its ledger.
+// market returns a workspace of connected files, and its ledger.
 func market() (map[string]string, *ledger.Ledger) {
 	files := map[string]string{
 		"shop/tax.py":       "def rate(country):\n    return 0.2\n",
@@ -39,7 +39,7 @@ func market() (map[string]string, *ledger.Ledger) {
 	return files, book
 }
 
-// planned makes the plan of a request in the market with a budget.
+// planned plans a request in the market with a budget.
 func planned(t *testing.T, files map[string]string, book *ledger.Ledger, budget int, req run.Request) (*loop.Scout, agent.Task) {
 	t.Helper()
 	s, _ := scout(t, "")
@@ -54,7 +54,7 @@ func planned(t *testing.T, files map[string]string, book *ledger.Ledger, budget 
 	return s, plan.Task
 }
 
-// What is worth reading beside a target is shown with it: its tests, its users, what it uses, and what fits the goal.
+// Related files are shown with a target: its tests, its users, the files it uses, and files that fit the goal.
 func TestRelatedFilesAreShown(t *testing.T) {
 	t.Parallel()
 	files, book := market()
@@ -88,7 +88,7 @@ func TestRelatedFilesAreShown(t *testing.T) {
 	}
 }
 
-// They never take room from what is to be changed: a large target is shown alone, and what is dropped is told.
+// Related files never take space from the files to change: a large target is shown alone, and the omissions are listed.
 func TestRelatedFilesAreDroppedFirst(t *testing.T) {
 	t.Parallel()
 	files, book := market()
@@ -104,7 +104,7 @@ func TestRelatedFilesAreDroppedFirst(t *testing.T) {
 	}
 }
 
-// A model with a large window is shown more, within the budget that its price allows, and a file of 300 KiB whole.
+// A model with a large window is shown more, within the budget that its price allows: even a file of 300 KiB as a whole.
 func TestALargeWindowIsUsed(t *testing.T) {
 	t.Parallel()
 	files, book := market()
@@ -114,7 +114,7 @@ func TestALargeWindowIsUsed(t *testing.T) {
 	}
 	for budget, whole := range map[int]bool{0: false, 1 << 20: true} {
 		s, task := planned(t, files, book, budget, run.Request{Scope: []string{"shop/tax.py"}})
-		// A replay has no window and no budget of its own, and asks the same.
+		// A replay has no window or budget of its own, and asks the same question.
 		s.Engineer.Budget = 0
 		m := &first{}
 		s.Engineer.Model = m

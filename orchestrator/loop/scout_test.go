@@ -21,8 +21,7 @@ import (
 	"agent/verify"
 )
 
-// notes are what runs left behind, or the errors of a store that lost it. What
-// a plan only reads is all that it answers.
+// notes are the knowledge of earlier runs, or the errors of a store that has lost it. Only the reads of a plan are implemented.
 type notes struct {
 	loop.Knowledge
 	memory                          string
@@ -41,7 +40,7 @@ func (n notes) History(context.Context, string, int) ([]agent.Entry, error) {
 
 func (n notes) Queue(context.Context, string) ([]loop.Waiting, error) { return n.queue, n.queueErr }
 
-// scout is a planner whose model answers the question for a target so.
+// scout returns a planner whose model gives this answer to the question for a target.
 func scout(t *testing.T, answer string) (*loop.Scout, *runtest.Script) {
 	t.Helper()
 	prompts, err := agent.LoadPrompts(nil)
@@ -54,16 +53,16 @@ func scout(t *testing.T, answer string) (*loop.Scout, *runtest.Script) {
 	}, m
 }
 
-// pair is the smallest workspace in which there is something to choose.
+// pair is the smallest workspace with a choice.
 var pair = map[string]string{"a.py": "x = 1\n", "lib/b.py": "y = 1\n"}
 
-// changed answers for a history in which these files changed most.
+// changed returns a history in which these files changed most.
 func changed(names ...string) func(context.Context, string, int) ([]string, error) {
 	return func(context.Context, string, int) ([]string, error) { return names, nil }
 }
 
-// TestTheTargetIsChosenInOrder goes down the order of choice: what the request
-// names, the cascade queue, the model, the file that changed most, the first.
+// TestTheTargetIsChosenInOrder follows the order of choice: the request, the cascade queue, the model, the file that changed most, the
+// first file.
 func TestTheTargetIsChosenInOrder(t *testing.T) {
 	t.Parallel()
 	waiting := []loop.Waiting{{Path: "gone.py", Because: "old"}, {Path: "lib/b.py", Because: "a.py: x renamed to z", Diff: "-x\n+z"}}
@@ -74,7 +73,7 @@ func TestTheTargetIsChosenInOrder(t *testing.T) {
 		answer   string
 		hotspots func(context.Context, string, int) ([]string, error)
 		last     string
-		// What is chosen, how the reason begins, and whether the model was asked.
+		// The chosen target, the beginning of the reason, and whether the model was asked.
 		want, why string
 		asked     bool
 	}{
@@ -125,7 +124,7 @@ func TestTheTargetIsChosenInOrder(t *testing.T) {
 	}
 }
 
-// Who looks around by tools finds the files of a goal without being asked for one.
+// A model that explores with tools finds the files of a goal without a separate question.
 func TestAnExplorerIsGivenTheGoalAlone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -148,8 +147,8 @@ func TestAnExplorerIsGivenTheGoalAlone(t *testing.T) {
 	}
 }
 
-// TestAPlanThatCannotBeMadeSaysWhatToDo has everything that ends the planning
-// with advice for the person, none of which is worth a question to the model.
+// TestAPlanThatCannotBeMadeSaysWhatToDo covers every reason that ends planning with advice for the person; none of them costs a question
+// to the model.
 func TestAPlanThatCannotBeMadeSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat("# a line of nothing\n", 150_000)
@@ -184,8 +183,7 @@ func TestAPlanThatCannotBeMadeSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// A file beside the target that is not there is an error and no empty text:
-// the model would write it anew.
+// A missing file besides the target is an error, not an empty text: the model would write it from scratch.
 func TestAnAbsentFileBesideTheTargetIsAnError(t *testing.T) {
 	t.Parallel()
 	s, _ := scout(t, "")
@@ -226,13 +224,13 @@ func TestWhatIsKnownGoesIntoTheBrief(t *testing.T) {
 	if !strings.Contains(b.History, "+x = 1") {
 		t.Errorf("the history is %q", b.History)
 	}
-	// The fence is what keeps all of that apart from the orders.
+	// The fence separates all of that from the instructions.
 	if w := plan.Task.Fence.Word; len(w) != 32 || w == loop.NewFenceWord() {
 		t.Errorf("the fence is %q", w)
 	}
 }
 
-// What others wrote of a goal helps to find the file, and is quoted where a model is asked for it.
+// Text from others about a goal helps to find the file, and is quoted in the question to the model.
 func TestWhatOthersWroteHelpsToFindTheFile(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.py": "x = 1\n", "b.py": "y = 1\n", "zebra.py": "z = 1\n"}
@@ -246,8 +244,7 @@ func TestWhatOthersWroteHelpsToFindTheFile(t *testing.T) {
 	}
 }
 
-// Rules that are too long for a prompt are passed over for the next file that
-// holds some, rather than cut in the middle of a rule.
+// Rules that are too long for a prompt are skipped in favour of the next file with rules, and never cut in the middle.
 func TestRulesAreReadWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("A rule that nobody reads to its end.\n", 300)
@@ -272,8 +269,7 @@ func TestRulesAreReadWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// What the model is shown to choose from has the names of files and nothing of
-// their content, so that the choice is cheap and no file can ask to be chosen.
+// The model chooses from the names of files and sees none of their content, so the choice is cheap and no file can ask to be chosen.
 func TestTheModelChoosesByNames(t *testing.T) {
 	t.Parallel()
 	s, m := scout(t, "a.py")
@@ -292,8 +288,7 @@ func TestTheModelChoosesByNames(t *testing.T) {
 	}
 }
 
-// A history that cannot be read makes the choice poorer. A run that was
-// cancelled while it was read has ended.
+// An unreadable history only makes the choice worse. A run that is cancelled while reading it ends.
 func TestHotspotsAreAHintOnly(t *testing.T) {
 	t.Parallel()
 	base := runtest.Scan(t, pair)
@@ -309,8 +304,7 @@ func TestHotspotsAreAHintOnly(t *testing.T) {
 	}
 }
 
-// TestALostStoreEndsThePlan reads every kind of knowledge from a store that is
-// gone: a plan made without it would repeat what was learnt to be wrong.
+// TestALostStoreEndsThePlan reads each kind of knowledge from a store that is gone: a plan without it would repeat known mistakes.
 func TestALostStoreEndsThePlan(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("connection reset")
@@ -323,7 +317,7 @@ func TestALostStoreEndsThePlan(t *testing.T) {
 			t.Errorf("%s: got %v", want, err)
 		}
 	}
-	// A model that has no budget left is no store, and keeps its own words.
+	// A model without budget is not a store failure, and its error is passed on unchanged.
 	s, m := scout(t, "")
 	delete(m.Answers, "target")
 	var stop *agent.StopError
@@ -332,8 +326,7 @@ func TestALostStoreEndsThePlan(t *testing.T) {
 	}
 }
 
-// TestAPlanIsGivenAgainWordForWord records a plan as a run does, and has it
-// made again from the record.
+// TestAPlanIsGivenAgainWordForWord records a plan as a run does, and creates it again from the record.
 func TestAPlanIsGivenAgainWordForWord(t *testing.T) {
 	t.Parallel()
 	s, _ := scout(t, "lib/b.py")
@@ -355,8 +348,7 @@ func TestAPlanIsGivenAgainWordForWord(t *testing.T) {
 	}
 }
 
-// TestAScoutServesTheCascadeQueue runs with the real store: what an earlier run
-// left in the queue is the target of the next one without a goal.
+// TestAScoutServesTheCascadeQueue uses the real store: a file that an earlier run queued is the target of the next run without a goal.
 func TestAScoutServesTheCascadeQueue(t *testing.T) {
 	t.Parallel()
 	b, m := runtest.Hunt(t, runtest.Wants("x = 2\n"), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")})
@@ -381,8 +373,7 @@ func TestAScoutServesTheCascadeQueue(t *testing.T) {
 	}
 }
 
-// A plan that cannot learn what it should show ends, rather than show less than
-// a run that is carried on would.
+// If a plan cannot collect what it should show, it fails, because it would show less than a resumed run.
 func TestAPlanWithoutItsSurveyIsAnError(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("the engine is away")

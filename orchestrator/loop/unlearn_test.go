@@ -42,11 +42,11 @@ func TestAnUndoBringsTheMemoryBackInLine(t *testing.T) {
 	if got := undo("r2", "u2", true); got != "one" {
 		t.Errorf("the last one undone leaves %q", got)
 	}
-	// The undo undone.
+	// The undo is undone.
 	if got := undo("u2", "u3", true); got != "one, two" {
 		t.Errorf("the undo undone leaves %q", got)
 	}
-	// What others were merged on top of cannot be taken out: it is said.
+	// A memory that later ones were merged on top of cannot be removed, so a remark is added.
 	if got := undo("r1", "u1", true); !strings.HasPrefix(got, "one, two\n") || !strings.Contains(got, "The change to a.py, b.py was undone") {
 		t.Errorf("an earlier one undone leaves %q", got)
 	}

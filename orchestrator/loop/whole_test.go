@@ -18,7 +18,7 @@ import (
 	"agent/verify"
 )
 
-// kept leaves a proposal of a change that turns x = 1 of a.py into x = n, and returns its number.
+// kept stores a proposal for path, with a patch that turns x = 1 into x = 5 if patch is set, and returns its number.
 func (c *course) kept(t *testing.T, kind run.ProposalKind, path string, patch bool) int64 {
 	t.Helper()
 	p := run.KeptProposal{Workspace: c.Dir, Kind: kind, Path: path, Text: "change " + path, Reason: "a test", Run: ""}
@@ -32,7 +32,7 @@ func (c *course) kept(t *testing.T, kind run.ProposalKind, path string, patch bo
 	return id
 }
 
-// pending is a course whose loop takes kept proposals up.
+// pending returns a course whose loop takes up stored proposals.
 func pending(t *testing.T, answers map[string]string) *course {
 	t.Helper()
 	c := school(t, runtest.Says(verify.Pass), answers)
@@ -40,8 +40,8 @@ func pending(t *testing.T, answers map[string]string) *course {
 	return c
 }
 
-// What is pending comes before what a loop looks for, once each: a change that passed is judged again with no model asked, a feature that nobody has written is left
-// unless it is wanted, and so is what the loop leaves itself.
+// Pending proposals come before other targets, once each. A passed change is judged again without asking a model. An unwritten feature is
+// left alone unless it is wanted, and so is what the loop itself leaves behind.
 func TestPendingProposalsComeFirst(t *testing.T) {
 	t.Parallel()
 	c := pending(t, map[string]string{
@@ -79,7 +79,7 @@ func TestPendingProposalsComeFirst(t *testing.T) {
 	}
 }
 
-// What did not pass in a loop is left to a person, or to another loop: the same models would only fail again.
+// A loop leaves its own failures to a person or another loop, because the same models would only fail again.
 func TestALoopLeavesItsOwnFailures(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{}
@@ -103,13 +103,13 @@ func TestALoopLeavesItsOwnFailures(t *testing.T) {
 	if _, names := c.Open(t); !strings.Contains(names, "FAILED_PEER_REVIEW a.py") || len(res.Iterations) != 2 {
 		t.Errorf("%s; open are %q", outcomes(res), names)
 	}
-	// Another loop begins with it.
+	// Another loop begins with the failed one.
 	if res = c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 1}}); len(res.Iterations) != 1 || !strings.HasPrefix(res.Iterations[0].Why, "proposal ") {
 		t.Errorf("%+v", res.Iterations)
 	}
 }
 
-// A person proceeds with a proposal, skips it or deletes it, and is asked about each once.
+// A person accepts, skips or deletes a proposal, and is asked about each one once.
 func TestAPersonDecidesAboutPendingProposals(t *testing.T) {
 	t.Parallel()
 	c := pending(t, map[string]string{"1 memory/UM": "- x is five", "2 target": "b.py", "2 propose/1": "NOTHING"})
@@ -128,7 +128,7 @@ func TestAPersonDecidesAboutPendingProposals(t *testing.T) {
 	}
 }
 
-// A directive of a person comes before anything that is pending, and so does a goal.
+// A person's directive comes before every pending proposal, and so does a goal.
 func TestADirectiveComesBeforeWhatIsPending(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string]loop.Order{"directive": {Iterations: 1}, "goal": {Iterations: 1, Goal: "x is two", Scope: []string{"a.py"}}, "file": {Iterations: 1, Scope: []string{"a.py"}}} {
@@ -147,7 +147,7 @@ func TestADirectiveComesBeforeWhatIsPending(t *testing.T) {
 	}
 }
 
-// A loop that is killed takes the same proposal up again.
+// A killed loop takes up the same proposal again.
 func TestAPendingProposalIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	c := pending(t, map[string]string{"1 memory/UM": "- x is five"})
@@ -167,7 +167,7 @@ func TestAPendingProposalIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-// A loop that promoted enough ends with all of it, also what a process before did; somebody who has it go on has looked at it.
+// A loop that promoted enough ends and lists it all, earlier processes' work too. Resuming it counts as having looked at it.
 func TestALoopWrapsUp(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{}
@@ -202,12 +202,12 @@ func TestALoopWrapsUp(t *testing.T) {
 	}
 }
 
-// Targets go round: no file has another turn before the others had theirs.
+// Targets rotate: no file gets another turn before the others had theirs.
 func TestTargetsGoRound(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{}
 	for n := 1; n <= 6; n++ {
-		// A model that always wants the same file has its way where that is due.
+		// A model that always names the same file gets it only when that file's turn comes.
 		answers[fmt.Sprintf("%d target", n)] = "a.py"
 		answers[fmt.Sprintf("%d propose/1", n)] = "I cannot say."
 		for h := 1; h <= 3; h++ {
@@ -232,7 +232,7 @@ func TestTargetsGoRound(t *testing.T) {
 	}
 }
 
-// In quiet hours a loop begins nothing, says until when, and can be cancelled.
+// During quiet hours a loop starts nothing, says until when, and can be cancelled.
 func TestALoopWaitsInQuietHours(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{"1 target": "a.py", "1 propose/1": runtest.Only("x = 1", "x = 2"), "1 memory/UM": "- x is two"}
@@ -268,7 +268,7 @@ func TestALoopWaitsInQuietHours(t *testing.T) {
 			t.Errorf("%s at %s", outcomes(res), now)
 		}
 		if cancelled {
-			// It is carried on from where it stands.
+			// It is resumed from where it stopped.
 			c.loop.Quiet = quiet.Hours{}
 			if res = c.sail(t.Context(), loop.Start{Resume: true}); outcomes(res) != "a.py promoted" {
 				t.Errorf("resumed: %s, %s", outcomes(res), res.Stopped)
@@ -277,7 +277,7 @@ func TestALoopWaitsInQuietHours(t *testing.T) {
 	}
 }
 
-// A person elsewhere pauses a loop, which ends behind the iteration that it is at, or ends it now; both are carried on.
+// From elsewhere a person can pause a loop, which ends after the current iteration, or cancel it, which ends now; both can be resumed.
 func TestALoopIsSteeredFromElsewhere(t *testing.T) {
 	t.Parallel()
 	for wanted, promoted := range map[string]int{"pause": 1, "cancel": 0} {
@@ -296,14 +296,14 @@ func TestALoopIsSteeredFromElsewhere(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if wanted == "cancel" { // until it is heard
+				if wanted == "cancel" { // wait until it is noticed
 					<-ctx.Done()
 					return verify.Report{}, ctx.Err()
 				}
 			}
 			return runtest.Says(verify.Pass)(ctx, req)
 		})
-		// An hour's rest ends by the pause alone.
+		// Only the pause ends the hour's rest.
 		res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 2, UntilClean: true}})
 		if res.Exit != run.ExitCancelled || res.Promoted != promoted || len(res.Iterations) != 1 || !strings.Contains(res.Stopped, "from elsewhere") {
 			t.Fatalf("%s: exit %d, %s: %s", wanted, res.Exit, outcomes(res), res.Stopped)
@@ -315,7 +315,7 @@ func TestALoopIsSteeredFromElsewhere(t *testing.T) {
 	}
 }
 
-// What goes on around the runs of a loop is done once for each, and a problem of it ends the loop, with what was written on record.
+// The work around each run of a loop is done once per run. If it fails, the loop ends, and what was written is on record.
 func TestAroundTheRunsOfALoop(t *testing.T) {
 	t.Parallel()
 	c := school(t, runtest.Says(verify.Pass), map[string]string{
@@ -340,7 +340,7 @@ func TestAroundTheRunsOfALoop(t *testing.T) {
 	if err != nil || !ok || it.Outcome != "promoted" || it.Phase != loop.Learn {
 		t.Errorf("on record is %+v, %v", it, err)
 	}
-	// Trouble before the run leaves the iteration as it was.
+	// A failure before the run leaves the iteration as it was.
 	c.loop.Around = func(context.Context, loop.Iteration, func() run.Document) (run.Document, *run.Problem) {
 		return run.Document{}, &run.Problem{Kind: run.ProblemConflict, Message: "another rebuild goes on", Next: "wait"}
 	}

@@ -13,7 +13,7 @@ import (
 	"agent/verify/policy"
 )
 
-// judged is a change that failed two gates and is held once.
+// judged returns a change that failed two gates and has one hold.
 func judged() gate.Candidate {
 	return gate.Candidate{
 		Verdict: verify.Fail,
@@ -47,7 +47,7 @@ func TestFindingsHaveASeverityAndAKey(t *testing.T) {
 	if !slices.Equal(got, want) || len(keys) != len(list) {
 		t.Errorf("%q with %d keys", got, len(keys))
 	}
-	// A finding that moved is the same one.
+	// A finding that has moved keeps its key.
 	moved := judged()
 	moved.Gates[0].Findings[0].Line = 5
 	if again := pull.Findings(moved); again[0].Key != list[0].Key {
@@ -58,7 +58,7 @@ func TestFindingsHaveASeverityAndAKey(t *testing.T) {
 	}
 }
 
-// said is a thread of comments, each with who wrote it.
+// said returns a thread of comments.
 func said(path string, line int, comments ...forge.Comment) forge.Thread {
 	return forge.Thread{ID: fmt.Sprint(path, line), Path: path, Line: line, Comments: comments}
 }

@@ -8,8 +8,7 @@ import (
 	"agent/orchestrator/pull"
 )
 
-// FuzzSpan puts any text into a code span and a fence: nothing in it ends them, and each is
-// bounded.
+// FuzzSpan puts arbitrary text into a code span and a fence: nothing in it closes them, and both are bounded.
 func FuzzSpan(f *testing.F) {
 	for _, text := range []string{"", "`", "a``b", "```\n```", hostile, strings.Repeat("`", 400), "\u2028\u202e", "\xff\xfe"} {
 		f.Add(text)

@@ -9,7 +9,7 @@ import (
 	"agent/verify"
 )
 
-// A forge may answer with a thread whose comments are all gone.
+// A forge may answer with a thread in which all comments were deleted.
 func TestAThreadOfNothingIsNoTask(t *testing.T) {
 	t.Parallel()
 	threads := []forge.Thread{{ID: "1", Path: "a.py"}, {ID: "2", Path: "a.py", Comments: []forge.Comment{spoke("3", "ada", "name it x")}}, {ID: "4", Comments: []forge.Comment{}}}
@@ -21,7 +21,7 @@ func TestAThreadOfNothingIsNoTask(t *testing.T) {
 	}
 }
 
-// Whoever writes what an answer looks like takes no task away from anybody, and answers are not mixed up between threads.
+// Text that merely looks like an answer does not close a task, and answers of different threads are not mixed up.
 func TestAnAnswerIsOfOneTask(t *testing.T) {
 	t.Parallel()
 	one := forge.Thread{ID: "1", Comments: []forge.Comment{spoke("2", "ada", "x")}}
@@ -32,18 +32,18 @@ func TestAnAnswerIsOfOneTask(t *testing.T) {
 	if got := pull.Tasks([]forge.Thread{one, other}, said, nil); len(got) != 1 || got[0].Thread != "12" {
 		t.Errorf("%+v", got)
 	}
-	// The same in a comment of somebody who quotes the agent is a comment to take up.
+	// If a person quotes the agent's answer, the comment is a new task.
 	said = []forge.Comment{spoke("9", "ada", "> "+answer)}
 	if got := pull.Tasks([]forge.Thread{one}, said, nil); len(got) != 2 {
 		t.Errorf("%+v", got)
 	}
-	// A comment on the whole with the number of a thread is another task.
+	// A comment on the whole is a different task, even if it has the number of a thread.
 	if a, b := of(forge.Thread{ID: "all 9", Comments: []forge.Comment{spoke("8", "ada", "x")}}), pull.Tasks(nil, []forge.Comment{spoke("9", "ada", "x")}, nil)[0]; a.Answer("1", "", "") == b.Answer("1", "", "") {
 		t.Errorf("%+v and %+v have one answer", a, b)
 	}
 }
 
-// A stranger can compute a mark, and have a model say it: an answer is to the task whose mark ends it alone.
+// A stranger can compute a mark and make a model repeat it. An answer belongs only to the task whose mark ends it.
 func TestAnAnswerIsToNoOtherTaskByItsWords(t *testing.T) {
 	t.Parallel()
 	victim := pull.Tasks([]forge.Thread{{ID: "7", Comments: []forge.Comment{spoke("7", "ada", "x")}}}, nil, nil)[0]
@@ -55,7 +55,7 @@ func TestAnAnswerIsToNoOtherTaskByItsWords(t *testing.T) {
 	}
 }
 
-// A file is named by a log where its path stands, and not where that is the end or the beginning of another's.
+// A log names a file only with its whole path, not where that is part of another path.
 func TestALogNamesWholePaths(t *testing.T) {
 	t.Parallel()
 	for log, want := range map[string]string{
@@ -80,7 +80,7 @@ func TestALogNamesWholePaths(t *testing.T) {
 	}
 }
 
-// Holds are no word of what fails, however many there are.
+// Holds, however many there are, do not hide a failure.
 func TestManyHoldsHideNoFailure(t *testing.T) {
 	t.Parallel()
 	var list []pull.Finding

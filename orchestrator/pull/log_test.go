@@ -62,7 +62,7 @@ func TestAHugeLogIsReadInBoundedMemory(t *testing.T) {
 	}
 }
 
-// FuzzCutLog reads any log: what is kept is bounded, and no terminal obeys it.
+// FuzzCutLog reads an arbitrary log: what is kept is bounded and contains no terminal controls.
 func FuzzCutLog(f *testing.F) {
 	f.Add([]byte("2026-01-02T03:04:05Z \x1b[31merror\x1b[0m\n\xff\n"))
 	f.Add([]byte(strings.Repeat("failed\n", 500)))

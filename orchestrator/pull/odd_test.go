@@ -13,7 +13,7 @@ import (
 	"agent/verify/policy"
 )
 
-// A finding that comes and goes is answered where it was said last, and once.
+// A finding that comes back and goes again is answered once, in the thread where it was reported last.
 func TestAFindingThatCameBackIsAnsweredInItsNewThread(t *testing.T) {
 	t.Parallel()
 	all := pull.Findings(judged())[:1]
@@ -37,7 +37,7 @@ func TestAFindingThatCameBackIsAnsweredInItsNewThread(t *testing.T) {
 	}
 }
 
-// Names that git quotes are those of their files, and lines never those of the file before.
+// Names that git quotes are decoded, and their lines are never attributed to the file before.
 func TestLinesOfNamesThatGitQuotes(t *testing.T) {
 	t.Parallel()
 	for label, want := range map[string]string{
@@ -67,7 +67,7 @@ func TestADifferenceThatIsOddOrCutOffHasNoWrongLines(t *testing.T) {
 	}
 }
 
-// Two findings that are alike keep their keys, whichever of them is gone, up to their number.
+// Identical findings get their keys in order: whichever of them is gone, the first keys remain.
 func TestFindingsThatAreAlikeAreTold(t *testing.T) {
 	t.Parallel()
 	same := verify.Finding{File: "a.py", Line: 1, Rule: "R", Message: "m", Source: "s"}
@@ -91,7 +91,7 @@ func TestFindingsThatAreAlikeAreTold(t *testing.T) {
 	}
 }
 
-// What a gate says of a workspace is no mark of a finding, and no more than a line.
+// A gate's text is never read as the mark of a finding, and is bounded.
 func TestAFindingThatLooksLikeAMarkIsNone(t *testing.T) {
 	t.Parallel()
 	c := gate.Candidate{Gates: []verify.Gate{{Name: "lint", Verdict: verify.Fail, Findings: []verify.Finding{{
@@ -108,7 +108,7 @@ func TestAFindingThatLooksLikeAMarkIsNone(t *testing.T) {
 	}
 }
 
-// A summary names what is left out, and says by itself that it is not all.
+// A summary says what it leaves out.
 func TestASummaryIsBounded(t *testing.T) {
 	t.Parallel()
 	c := gate.Candidate{Verdict: verify.Fail, Skipped: []verify.Skip{{Name: "types", Reason: "no | checker"}}}
@@ -158,7 +158,7 @@ func TestOddWorksAreTold(t *testing.T) {
 	}
 }
 
-// A log may be cut in a character, hold nothing but trouble, or end without its line's end.
+// A log may break off within a character, consist only of errors, or lack a final newline.
 func TestOddLogsAreCut(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ log, want string }{

@@ -35,7 +35,7 @@ func TestWhatWaitsForAnAnswer(t *testing.T) {
 	if got := pull.Tasks(threads, whole, []string{"bot"}); len(got) != 1 || got[0].Author != "bot" {
 		t.Errorf("%+v", got)
 	}
-	// An answer of one's own counts wherever it stands, that of somebody else does not.
+	// The agent's own answer counts wherever it is; somebody else's does not.
 	answer := list[0].Answer("0123456789abcdef", "it is x now @ada", "")
 	if got := pull.Tasks(threads, append(whole, spoke("11", "agent", answer)), nil); len(got) != 1 || got[0].Thread != "all 9" {
 		t.Errorf("%+v", got)
@@ -43,7 +43,7 @@ func TestWhatWaitsForAnAnswer(t *testing.T) {
 	if got := pull.Tasks(threads, append(whole, spoke("11", "mallory", answer)), nil); len(got) != 3 {
 		t.Errorf("%+v", got)
 	}
-	// Another comment in the thread is a task of its own.
+	// A further comment in the thread is a new task.
 	threads[0].Comments = append(slices.Clone(open.Comments), spoke("12", "agent", answer), spoke("13", "ada", "not there"))
 	if got := pull.Tasks(threads, whole, nil); len(got) != 2 || got[0].Comment != "13" {
 		t.Errorf("%+v", got)

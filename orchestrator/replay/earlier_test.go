@@ -13,7 +13,7 @@ import (
 	"agent/verify/policy"
 )
 
-// measures is a verifier that holds a file which held "x = 1" before the last promotions.
+// measures is a verifier that holds a file if it contained "x = 1" before the last promotions.
 func measures(ctx context.Context, req verify.Request) (verify.Report, error) {
 	report, err := runtest.Says(verify.Pass)(ctx, req)
 	for _, c := range req.Changeset.Changes {
@@ -31,7 +31,7 @@ func measures(ctx context.Context, req verify.Request) (verify.Report, error) {
 	return report, err
 }
 
-// What files held before the last promotions comes from the record when a run judges, and from its evidence when it is replayed.
+// The earlier content of files comes from the record when a run judges, and from the run's evidence in a replay.
 func TestWhatFilesHeldBeforeIsReplayed(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, measures)

@@ -22,7 +22,7 @@ import (
 	"agent/verify"
 )
 
-// formats is a verifier whose formatter ends a.py with a remark, and which says v.
+// formats is a verifier whose formatter appends a remark to a.py, and whose verdict is v.
 func formats(v verify.Verdict) runtest.Judge {
 	return func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		report, err := runtest.Says(v)(ctx, req)
@@ -37,7 +37,7 @@ func formats(v verify.Verdict) runtest.Judge {
 	}
 }
 
-// record makes a run whose files are kept.
+// record performs a run that keeps its files.
 func record(t *testing.T, b *runtest.Bench, req run.Request) run.Document {
 	t.Helper()
 	b.Runner.Recorder, b.Runner.AfterRun = b.DB, runtest.AtOnce{}
@@ -45,7 +45,7 @@ func record(t *testing.T, b *runtest.Bench, req run.Request) run.Document {
 	return b.Run(t.Context(), req)
 }
 
-// replayed judges a run of the record again with j, in a directory of its own.
+// replayed judges a recorded run again with j, in a directory of its own.
 func replayed(t *testing.T, b *runtest.Bench, id string, j runtest.Judge) (*replay.Report, error) {
 	t.Helper()
 	e, err := b.DB.Evidence(t.Context(), id)
@@ -56,8 +56,7 @@ func replayed(t *testing.T, b *runtest.Bench, id string, j runtest.Judge) (*repl
 	return r.Replay(t.Context(), e, t.TempDir(), func(d string) ([]byte, error) { return b.DB.Content(t.Context(), d) })
 }
 
-// The files are read after the promotion has changed some of them; the workspace is
-// gone when the run is replayed.
+// The files are read after the promotion has changed some of them, and the workspace no longer exists when the run is replayed.
 func TestARunIsReplayedFromItsRecordAlone(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, formats(verify.Pass))
@@ -76,7 +75,7 @@ func TestARunIsReplayedFromItsRecordAlone(t *testing.T) {
 	if !rep.Identical || rep.Snapshot != doc.Snapshot || len(rep.Verdicts) != 1 || rep.Verdicts[0].Replayed != verify.Pass || rep.Verdicts[0].Tree == rep.Snapshot {
 		t.Errorf("the replay is %+v", rep)
 	}
-	// Another formatter, another verdict: each is named.
+	// A different formatter and a different verdict are each reported.
 	rep, err = replayed(t, b, doc.Run, runtest.Says(verify.Fail))
 	if err != nil || rep.Identical {
 		t.Fatalf("another judgement is %+v, %v", rep, err)
@@ -91,13 +90,13 @@ func TestARunIsReplayedFromItsRecordAlone(t *testing.T) {
 	if d := rep.Differs[4]; d.Candidate != 1 || d.Recorded != "" || d.Replayed != "a.py:1: X1 wrong" {
 		t.Errorf("the finding is %+v", d)
 	}
-	// Trouble of the machine is no difference.
+	// A machine failure does not count as a difference.
 	if _, err := replayed(t, b, doc.Run, runtest.Says(verify.Infra)); err == nil || !strings.Contains(err.Error(), "candidate 1 again: tests") {
 		t.Errorf("trouble gives %v", err)
 	}
 }
 
-// What a record says of the run follows from its candidates, or is told.
+// The recorded verdict of the run must follow from its candidates; otherwise the replay reports it.
 func TestTheVerdictOfTheRunIsCompared(t *testing.T) {
 	t.Parallel()
 	type recorded struct {
@@ -141,13 +140,13 @@ func TestTheVerdictOfTheRunIsCompared(t *testing.T) {
 	}
 }
 
-// What the edit engine refused is refused again, without a gate.
+// A candidate that the edit engine refused is refused again, without a gate.
 func TestARefusedCandidateIsRefusedAgain(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
 	b.Write(t, "b.py", "z = 1\n")
 	req := b.Request()
-	// An edit that fails is asked about again.
+	// After a failed edit the question is repeated.
 	answers := []run.Answer{
 		{Decision: run.Amend, Response: []byte(`<EDIT file="a.py"><SEARCH>nothing like it</SEARCH><REPLACE>x</REPLACE></EDIT>`)},
 		{Decision: run.Skip},
@@ -167,12 +166,12 @@ func TestARefusedCandidateIsRefusedAgain(t *testing.T) {
 	}
 }
 
-// approves answers a checkpoint by a function.
+// approves answers a checkpoint by calling itself.
 type approves func(run.Proposal) run.Answer
 
 func (a approves) Approve(_ context.Context, p run.Proposal) (run.Answer, error) { return a(p), nil }
 
-// A replay says honestly that it cannot be, and why.
+// If a run cannot be replayed, the error says so, and why.
 func TestWhatIsNotWholeIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Fail))
@@ -201,7 +200,7 @@ func TestWhatIsNotWholeIsNotReplayed(t *testing.T) {
 	if err := os.Remove(huge); err != nil {
 		t.Fatal(err)
 	}
-	// Somebody writes while the boxes work: those bytes were never judged.
+	// Somebody writes while the boxes are working: no gate has judged those bytes.
 	b.Runner.Verifier = runtest.Judge(func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		b.Write(t, "a.py", "x = 7\n")
 		return runtest.Says(verify.Fail)(ctx, req)
@@ -262,13 +261,13 @@ func TestEvidenceThatWasChangedIsUnfit(t *testing.T) {
 	}
 }
 
-// The second run of an unchanged workspace sends nothing but its own row.
+// The second run of an unchanged workspace stores nothing except its own row.
 func TestAnUnchangedWorkspaceIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Fail))
 	b.Write(t, "b.py", "w = 1\n")
 	sent := &sending{DB: b.DB}
-	for i, want := range []int{2, 2} { // one file and the inventory: what the patch touches is there already
+	for i, want := range []int{2, 2} { // one file and the inventory: what the patch touches is stored already
 		b.Runner.Recorder, b.Runner.AfterRun = sent, runtest.AtOnce{}
 		req := b.Request()
 		req.Keep.Files = true
@@ -279,7 +278,7 @@ func TestAnUnchangedWorkspaceIsKeptOnce(t *testing.T) {
 	}
 }
 
-// However small the files are, few of them are in memory at a time.
+// However small the files are, only some of them are in memory at a time.
 func TestManySmallFilesAreKeptInPieces(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Fail))
@@ -296,7 +295,7 @@ func TestManySmallFilesAreKeptInPieces(t *testing.T) {
 	}
 }
 
-// sending counts what is sent or asked for.
+// sending counts the contents that are sent or looked up.
 type sending struct {
 	*store.DB
 	contents, most int

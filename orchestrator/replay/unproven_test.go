@@ -7,8 +7,7 @@ import (
 	"agent/verify"
 )
 
-// A record from before it was kept does not differ in what it does not say; another one
-// differs by gate and kind, and not by its sentences.
+// An old record that lacks this field does not differ in it. Newer records are compared by gate and kind, not by their sentences.
 func TestReplaysCompareWhatWasNotJudged(t *testing.T) {
 	t.Parallel()
 	now := []verify.Unproven{{Gate: "tests", Kind: "no-tests", Reason: "no test ran: no tests were found in the workspace"}}

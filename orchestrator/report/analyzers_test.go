@@ -18,10 +18,10 @@ import (
 	"agent/verify/check"
 )
 
-// factsOf reads the files of a directory that holds these, as the command does.
+// factsOf writes files to a directory and gathers their facts, as the command does.
 func factsOf(t testing.TB, files map[string]string) report.Facts {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "report") // many of them in one test
+	dir, err := os.MkdirTemp("", "report") // one test needs many of them
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func factsOf(t testing.TB, files map[string]string) report.Facts {
 	return f
 }
 
-// row returns what one analyzer says.
+// row returns the row of one analyzer.
 func row(t testing.TB, f report.Facts, name string) report.Row {
 	t.Helper()
 	r := report.Analyze(f, []string{name})
@@ -55,7 +55,7 @@ func row(t testing.TB, f report.Facts, name string) report.Row {
 	return r.Rows[0]
 }
 
-// shown is a row in a line: status, score, then each detail.
+// shown renders a row on one line: status, score, then each detail.
 func shown(r report.Row) string {
 	score := "-"
 	if r.Score != nil {
@@ -75,8 +75,7 @@ const (
 	workflow   = ".github/workflows/test.yml"
 )
 
-// Each case has the files of a workspace, the analyzer that is asked, and what it says: all of it, or the beginnings of it with
-// an ellipsis.
+// Each case has the files of a workspace, the analyzer, and its expected row: complete, or only parts of it, separated by ellipses.
 var cases = []struct {
 	name, analyzer string
 	files          map[string]string
@@ -183,7 +182,7 @@ func TestAnalyzers(t *testing.T) {
 	}
 }
 
-// inOrder reports whether the parts of want between ellipses stand in got in their order.
+// inOrder reports whether got contains the parts of want between ellipses, in that order.
 func inOrder(got, want string) bool {
 	if !strings.Contains(want, "…") {
 		return false
@@ -198,10 +197,10 @@ func inOrder(got, want string) bool {
 	return true
 }
 
-// Every analyzer is asked for in some case, so that a new row has one.
+// Every analyzer occurs in a case, so a new one must get one too.
 func TestEveryAnalyzerHasACase(t *testing.T) {
 	t.Parallel()
-	asked := map[string]bool{"quality": true} // by gates alone
+	asked := map[string]bool{"quality": true} // judged by gates alone
 	for _, c := range cases {
 		asked[c.analyzer] = true
 	}
@@ -215,7 +214,7 @@ func TestEveryAnalyzerHasACase(t *testing.T) {
 	}
 }
 
-// standing is what a check found: a verdict follows from it.
+// standing returns the result of a check, with the verdict that follows from its findings.
 func standing(gate, name string, found ...check.Finding) check.Standing {
 	g := check.Gate{Name: gate, Verdict: check.Pass, Findings: found}
 	if len(found) > 0 {
@@ -296,7 +295,7 @@ func TestWhatGatesSayIsWeighed(t *testing.T) {
 	}
 }
 
-// What was found out by imports: files that do not parse, that no test reaches, that say nothing of themselves.
+// The ledger contributes files that do not parse, files that no test reaches by imports, and files without documentation.
 func TestTheLedgerIsRead(t *testing.T) {
 	t.Parallel()
 	f := factsOf(t, map[string]string{
@@ -321,7 +320,7 @@ func TestTheLedgerIsRead(t *testing.T) {
 	}
 }
 
-// A report is bounded, whatever a tool says, and its texts are harmless.
+// A report is bounded whatever a tool says, and its texts are harmless.
 func TestDetailsAreBoundedAndClean(t *testing.T) {
 	t.Parallel()
 	f := factsOf(t, map[string]string{"a.py": "x = 1\n"})
@@ -344,7 +343,7 @@ func TestDetailsAreBoundedAndClean(t *testing.T) {
 	}
 }
 
-// Equal facts give equal bytes, and what is asked for alone is what is asked for with all.
+// The same facts give the same bytes, and an analyzer gives the same row alone as with all others.
 func TestAReportIsDeterministic(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
@@ -374,7 +373,7 @@ func TestAReportIsDeterministic(t *testing.T) {
 	}
 }
 
-// Who asks for some analyzers starts only what these need.
+// A request for some analyzers starts only what these need.
 func TestNeedsAreThoseOfTheAnalyzers(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"licence": "[] false", "readme": "[] false", "quality": "[lint types] false", "tests": "[tests] true", "build": "[own smoke types] true", "documentation": "[] true"} {

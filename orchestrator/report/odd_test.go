@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/report"
 )
 
-// Texts of licences speak of other licences. Each is what it begins with, or else what its words say.
+// Licence texts mention other licences. Each is identified by how it begins, or else by its wording.
 var licenceTexts = map[string]string{
 	"GPL":       "GNU GENERAL PUBLIC LICENSE\n Version 3, 29 June 2007\n\n13. Use with the GNU Affero General Public License.\n\nuse the GNU Lesser General\nPublic License instead of this License.\n",
 	"AGPL":      "GNU AFFERO GENERAL PUBLIC LICENSE\n Version 3\n\n13. Remote Network Interaction; Use with the GNU General Public License.\n",
@@ -37,7 +37,7 @@ func TestLicencesThatSpeakOfOthersAreThemselves(t *testing.T) {
 	}
 }
 
-// oddCases are as cases, of what people do wrong and what somebody does to be seen wrongly.
+// oddCases are further cases: people's mistakes, and attempts to deceive the report.
 var oddCases = []struct {
 	name, analyzer string
 	files          map[string]string
@@ -86,7 +86,7 @@ func TestAnalyzersOfOddWorkspaces(t *testing.T) {
 	}
 }
 
-// A workspace cannot write a line of the report, nor what a terminal obeys, nor a table of the document, by the names of its files.
+// The names of files cannot add a line to the report, a terminal control sequence, or a table to the document.
 func TestNamesOfFilesWriteNothingOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const bad = "x\npass    readme\x1b[2J|\u202e`@all`\r<img src=y>.py"
@@ -103,7 +103,7 @@ func TestNamesOfFilesWriteNothingOfTheirOwn(t *testing.T) {
 	}
 }
 
-// However many things are wrong, a row keeps the gravest, says how many more there are, and has a score above none.
+// However many problems there are, a row keeps the worst, says how many more there are, and has a score above zero.
 func TestThousandsOfFindingsAreCounted(t *testing.T) {
 	t.Parallel()
 	var f report.Facts

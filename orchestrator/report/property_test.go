@@ -13,15 +13,15 @@ import (
 	"agent/verify/check"
 )
 
-// A fault is something wrong with a workspace, and what it is when it is fixed: contents by path, "" for no such file.
+// A fault is a problem of a workspace and its fix: contents by path, where "" means no such file.
 type fault struct {
 	wrong, fixed map[string]string
-	// Of what gates and the ledger say.
+	// These change what gates and the ledger say.
 	wrongGates func(w *world)
 	fixedGates func(w *world)
 }
 
-// A world is what is known of a workspace beside its files.
+// A world is what is known about a workspace besides its files.
 type world struct {
 	findings map[string][]check.Finding // by gate and check
 	passed   int
@@ -29,7 +29,7 @@ type world struct {
 	problems map[string]string
 }
 
-// What faults of tests come with.
+// Faults of tests need these files.
 var (
 	someTests  = map[string]string{"test_b.py": "def test_b():\n    pass\n"}
 	otherTests = map[string]string{"test_c.py": "def test_c():\n    pass\n"}
@@ -37,7 +37,7 @@ var (
 
 const privateApp = `{"private": true, "dependencies": {"a": "1", "b": "1"}}`
 
-// faults are as they come; those of one path are not had together, for the later one counts.
+// faults lists problems. Faults of the same path are not combined, because the later one would win.
 var faults = []fault{
 	{wrong: map[string]string{"README.md": ""}, fixed: map[string]string{"README.md": goodReadme}},
 	{wrong: map[string]string{"README.md": "# Till\n"}, fixed: map[string]string{"README.md": goodReadme}},
@@ -71,7 +71,7 @@ var faults = []fault{
 	{wrongGates: func(w *world) { w.problems["a.py"] = "line 1: invalid syntax" }, fixedGates: func(*world) {}},
 }
 
-// finds has a check find so many things, none that it judged.
+// finds makes a check report n findings; with 0, it ran and found nothing.
 func finds(name string, n int) func(*world) {
 	return func(w *world) {
 		w.findings[name] = append([]check.Finding{}, w.findings[name]...)
@@ -81,7 +81,7 @@ func finds(name string, n int) func(*world) {
 	}
 }
 
-// worldOf puts a workspace with some faults together, of which some are fixed.
+// worldOf assembles a workspace with some faults, of which some are fixed.
 func worldOf(t testing.TB, have []int, fixed map[int]bool) report.Facts {
 	files := map[string]string{"a.py": strings.Repeat("x = 1\n", 300), "b.py": "x = 1\n", "docs/b.md": "x\n"}
 	w := &world{findings: map[string][]check.Finding{}, problems: map[string]string{}, passed: 2}
@@ -115,15 +115,15 @@ func worldOf(t testing.TB, have []int, fixed map[int]bool) report.Facts {
 	return facts
 }
 
-// touches lists what a fault is about, so that two about one thing are not had together.
+// touches lists the paths of a fault, so that two faults of one path are not combined.
 func (f fault) touches() []string {
 	return slices.Concat(slices.Collect(maps.Keys(f.wrong)), slices.Collect(maps.Keys(f.fixed)))
 }
 
 var worse = map[report.Status]int{report.Pass: 0, report.None: 0, report.Unknown: 1, report.Warn: 2, report.Fail: 3}
 
-// Whatever else is wrong with a workspace, fixing one thing lowers no score, as long as no code goes with it: densities and
-// shares are of what is there.
+// Whatever else is wrong with a workspace, fixing one fault lowers no score, unless code is removed with it: densities and shares are
+// relative to the remaining code.
 func TestFixingNeverLowersAScore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -154,7 +154,7 @@ func TestFixingNeverLowersAScore(t *testing.T) {
 	})
 }
 
-// Each fault costs something where it stands alone, or a fix of it would be for nothing.
+// Every fault alone costs something; otherwise fixing it would be pointless.
 func TestEveryFaultCosts(t *testing.T) {
 	t.Parallel()
 	for i := range faults {
@@ -170,7 +170,7 @@ func TestEveryFaultCosts(t *testing.T) {
 	}
 }
 
-// A status is that of the gravest detail, and each detail says what to do.
+// The status is that of the worst detail, and each detail says what to do.
 func TestStatusesFollowFromDetails(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -10,10 +10,10 @@ import (
 	"agent/orchestrator/report"
 )
 
-// number points to a score.
+// number returns a pointer to a score.
 func number(x float64) *float64 { return &x }
 
-// aReport has a row of each kind, with texts that somebody hostile wrote.
+// aReport returns a report with a row of each kind and hostile texts.
 func aReport() report.Report {
 	return report.Report{Score: number(0.75), Rows: []report.Row{
 		{Analyzer: "readme", Status: report.Pass, Score: number(1), Before: number(0.5), Summary: "README.md"},
@@ -54,7 +54,7 @@ func TestTextTellsWhatToDo(t *testing.T) {
 	}
 }
 
-// Nothing of a workspace is markup in the document.
+// No text from a workspace is markup in the document.
 func TestMarkdownIsEscaped(t *testing.T) {
 	t.Parallel()
 	got := aReport().Markdown()
@@ -71,12 +71,12 @@ func TestMarkdownIsEscaped(t *testing.T) {
 	}
 }
 
-// quotes is a fence that shows where it stands.
+// quotes is a fence that shows its position.
 type quotes struct{}
 
 func (quotes) Quote(label, text string) string { return "<<" + label + "\n" + text + ">>" }
 
-// What a model is shown of a report is bounded, the gravest first, and all texts of the workspace are in the quotation.
+// The part of a report that a model sees is bounded, begins with the worst, and quotes all text from the workspace.
 func TestAPromptIsBoundedAndQuoted(t *testing.T) {
 	t.Parallel()
 	r := aReport()
@@ -122,7 +122,7 @@ func TestScoresBeforeAreToldByAnalyzer(t *testing.T) {
 	}
 }
 
-// An empty workspace has a report: what is missing is missing, and there is nothing to build.
+// An empty workspace has a report: required files are missing, and there is nothing to build.
 func TestAnEmptyWorkspaceHasAReport(t *testing.T) {
 	t.Parallel()
 	r := report.Analyze(factsOf(t, nil), nil)
@@ -135,7 +135,7 @@ func TestAnEmptyWorkspaceHasAReport(t *testing.T) {
 	}
 }
 
-// The document names every analyzer, and the numbers in it are those of the code.
+// The document names every analyzer, and its numbers are those of the code.
 func TestTheDocumentSaysWhatScoresAreMadeOf(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/report.md")
@@ -157,12 +157,12 @@ func TestTheDocumentSaysWhatScoresAreMadeOf(t *testing.T) {
 			t.Errorf("%s: the document has the weights %s, the table %s", a.Name, got, a.Weights())
 		}
 	}
-	if n := strings.Count(string(text), "\n| ") - 1; n != len(report.Names()) { // without the head
+	if n := strings.Count(string(text), "\n| ") - 1; n != len(report.Names()) { // without the header row
 		t.Errorf("the document has %d rows", n)
 	}
 }
 
-// Configured secrets are taken out of every text that a workspace or a tool had a part in, and out of a copy.
+// Configured secrets are removed from every text that comes from a workspace or a tool, and only in a copy.
 func TestSecretsAreTakenOut(t *testing.T) {
 	t.Parallel()
 	r := report.Report{Rows: []report.Row{{

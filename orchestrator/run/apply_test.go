@@ -12,7 +12,7 @@ import (
 	"agent/verify/policy"
 )
 
-// skipped is a run that proved Patch and whose change nobody wanted.
+// skipped returns a run that proved Patch, but whose change was not applied.
 func skipped(t *testing.T, b *runtest.Bench) run.Document {
 	t.Helper()
 	req := b.Request()
@@ -23,7 +23,7 @@ func skipped(t *testing.T, b *runtest.Bench) run.Document {
 	return doc
 }
 
-// proven is what a run proved, as the record has it. again answers whether it is proved again.
+// proven returns the recorded result of a run. again is the answer to whether it is proved again.
 func proven(t *testing.T, b *runtest.Bench, id string, again run.Decision) run.Proven {
 	t.Helper()
 	d, err := b.DB.Run(t.Context(), id)
@@ -67,7 +67,7 @@ func TestAGreenRunIsAppliedAfterwards(t *testing.T) {
 	if !strings.Contains(twice.Error.Message, "applied by run "+doc.Run) {
 		t.Errorf("the second says %q", twice.Error.Message)
 	}
-	// Undone, it may be applied again.
+	// After an undo, it may be applied again.
 	last, p, err := b.DB.LastPromotion(t.Context(), b.Dir)
 	if err != nil || last.ID != doc.Run {
 		t.Fatalf("the last promotion is of %s: %v", last.ID, err)
@@ -156,7 +156,7 @@ func TestOnlyWhatPassedIsApplied(t *testing.T) {
 	if _, err := b.DB.Proven(t.Context(), failed.Run); err == nil {
 		t.Error("the record gives a candidate that failed")
 	}
-	// Nor bytes that are not those which were judged.
+	// Bytes that differ from the judged ones are not applied either.
 	b = runtest.Setup(t, runtest.Says(verify.Pass))
 	first := skipped(t, b)
 	of := proven(t, b, first.Run, run.Apply)
@@ -174,7 +174,7 @@ func TestAnApplyNeedsTheApprovalsOfItsHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is protected since then holds as well.
+	// A path that has been protected since then is held too.
 	req := b.Request()
 	req.Protect = protect
 	doc := b.Runner.Apply(t.Context(), req, proven(t, b, first.Run, run.Apply))
@@ -184,7 +184,7 @@ func TestAnApplyNeedsTheApprovalsOfItsHolds(t *testing.T) {
 	}
 	b.Untouched(t)
 	req.Allow = []string{"protected"}
-	// A run that applied nothing holds the candidate too.
+	// A run that applied nothing can be the source too.
 	doc = b.Runner.Apply(t.Context(), req, proven(t, b, doc.Run, run.Apply))
 	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
 	if d, err := b.DB.Run(t.Context(), first.Run); err != nil || d.AppliedBy != doc.Run {

@@ -23,7 +23,7 @@ import (
 	"agent/verify/policy"
 )
 
-// freezer is an image builder whose Snapshot a test decides.
+// freezer is an image builder whose Snapshot the test provides.
 type freezer struct {
 	runtest.Frozen
 	snapshot func(tree images.Tree) (images.Image, error)
@@ -33,8 +33,8 @@ func (f freezer) Snapshot(_ context.Context, _ images.Image, tree images.Tree, _
 	return f.snapshot(tree)
 }
 
-// While the snapshot is made somebody saves a file: scan, edit and snapshot
-// are made again from what is there then, and the patch is proved on that.
+// Somebody saves a file during the snapshot. Scan, edit and snapshot are repeated with the current files, and the patch is proved on
+// those.
 func TestAWorkspaceThatChangesDuringTheSnapshotIsScannedAgain(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -97,7 +97,7 @@ func TestAnEngineThatGoesAwayIsInfraAndTouchesNothing(t *testing.T) {
 	}
 }
 
-// What the format gate made of the patch is what is promoted and recorded.
+// The format gate's result is what is promoted and recorded.
 func TestTheFormattedBytesArePromoted(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
@@ -131,7 +131,7 @@ func TestAPatchThatTheFormatterTakesBackIsNotPromoted(t *testing.T) {
 	b.Untouched(t)
 }
 
-// The execute bit that a diff gives is promoted, and undo takes it back.
+// The execute bit of a diff is promoted, and undo reverts it.
 func TestAChangeOfModeIsPromotedAndUndone(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -177,8 +177,8 @@ func TestADirectoryIsNoFileToEdit(t *testing.T) {
 	}
 }
 
-// The gates judged the whole workspace, so their word does not hold for one in
-// which another file has changed; files that were made meanwhile are no edits.
+// The gates judged the whole workspace, so their verdict does not hold if another file has changed since. New files do not count as
+// edits.
 func TestAnEditOfAFileThatThePatchDoesNotTouchIsAConflictToo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -247,8 +247,8 @@ on: push
 	}
 }
 
-// A test that pins down what the patch changes is shown with a patch that somebody gave; of a
-// model's own change it waits for a person. The gates are told, for they let tests go with their subject.
+// If somebody supplied the patch, a changed test is only shown; if a model made the change, it waits for a person. The gates are told
+// which one applies, because they let tests go together with their subject.
 func TestARewrittenTestOfAModelBlocks(t *testing.T) {
 	t.Parallel()
 	listed := []policy.Hold{{Path: "test_a.py", Kind: policy.ChangedTest}, {Path: "b.py", Kind: policy.Suppression}}
@@ -274,8 +274,7 @@ func TestARewrittenTestOfAModelBlocks(t *testing.T) {
 	}
 }
 
-// An approver that says yes to everything is not a person: what must be seen
-// by one stays held, unless its kind was approved in advance.
+// An approver that accepts everything is not a person: what a person must see stays held, unless its kind was approved in advance.
 func TestAPolicyDoesNotApproveWhatNeedsAPerson(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -318,8 +317,7 @@ func (broken) Approve(context.Context, run.Proposal) (run.Answer, error) {
 	return run.Answer{Decision: run.Apply}, errors.New("the terminal went away")
 }
 
-// A process that was taken for dead finds its run in other hands: its late
-// writes change nothing, on the host or in the record.
+// If a process was considered dead, its run has a new owner: its late writes change nothing, neither on the host nor in the record.
 func TestALateWriterIsHarmless(t *testing.T) {
 	t.Parallel()
 	var b *runtest.Bench
@@ -395,7 +393,7 @@ func TestRecoverFinishesARunWhoseEndWasNotRecorded(t *testing.T) {
 	}
 }
 
-// reaper counts how often it is asked, or breaks.
+// reaper counts its calls, or fails.
 type reaper struct {
 	asked *int
 	err   error
@@ -418,8 +416,7 @@ func TestRecoverReapsTheBoxesToo(t *testing.T) {
 	}
 }
 
-// A journal that no run of this database knows (its database is gone) is
-// settled by the next run on the workspace.
+// A journal of a run that this database does not know, because its database is gone, is settled by the next run on the workspace.
 func TestAJournalOfAnUnknownRunIsSettledFirst(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -444,8 +441,7 @@ func TestAJournalOfAnUnknownRunIsSettledFirst(t *testing.T) {
 	}
 }
 
-// A directory that takes the place of the workspace while the gates work gets
-// nothing, and neither does the one that was judged.
+// If a directory replaces the workspace while the gates are working, nothing is written to it, or to the judged one.
 func TestAWorkspaceThatIsReplacedDuringARunIsAConflict(t *testing.T) {
 	t.Parallel()
 	for _, replace := range []func(dir string) error{

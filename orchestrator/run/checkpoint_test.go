@@ -23,7 +23,7 @@ func TestAnotherAnswerIsAskedForAndJudged(t *testing.T) {
 	if got := b.Tree(t)["a.py"]; got != "x = 3\n" || m.Steps() != "propose/1 propose/1.1" {
 		t.Errorf("a.py is %q after %s", got, m.Steps())
 	}
-	// An approver may build from what was judged.
+	// An approver may build on what was judged.
 	after := who.Seen[0].Base.With(who.Seen[0].Candidate.Changeset)
 	if e, ok := after.Lookup("a.py"); !ok || e.Digest != fmt.Sprintf("%x", sha256.Sum256([]byte("x = 2\n"))) {
 		t.Errorf("what was judged is %+v", e)
@@ -33,7 +33,7 @@ func TestAnotherAnswerIsAskedForAndJudged(t *testing.T) {
 	}
 }
 
-// What a person made of the candidate is a new candidate for the whole gate.
+// A person's edit of the candidate is a new candidate for the whole gate.
 func TestWhatAPersonEditedIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -65,11 +65,10 @@ func TestWhatAPersonEditedIsJudgedAgain(t *testing.T) {
 	}
 }
 
-// An edit by hand that fails is recorded, and the person is asked about the candidate of
-// before again: with what was wrong, and with the text.
+// A failed edit by hand is recorded, and the person is asked about the previous candidate again, with the error and the text of the edit.
 func TestAnEditThatFailsReturnsToTheQuestion(t *testing.T) {
 	t.Parallel()
-	// A change that no approval allows is no more than another edit that failed.
+	// A change that no approval can allow counts as a failed edit too.
 	forbidden := ""
 	for file, text := range map[string]string{"docs/HEAD": "ref: refs/heads/main", "docs/objects/a": "a", "docs/refs/a": "a"} {
 		forbidden += "<EDIT file=\"" + file + "\"><SEARCH>\n</SEARCH><REPLACE>\n" + text + "\n</REPLACE></EDIT>\n"
@@ -107,7 +106,7 @@ func TestAnEditThatFailsReturnsToTheQuestion(t *testing.T) {
 	}
 }
 
-// What nobody decided on ends as awaiting approval, and says how it is applied later.
+// An undecided run ends as awaiting approval, and says how to apply it later.
 func TestARunWithoutADecisionAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -118,7 +117,7 @@ func TestARunWithoutADecisionAwaitsApproval(t *testing.T) {
 		"nobody is there": {run.Answer{Decision: run.Unattended, By: "there is no terminal and no --yes"}, "awaiting approval: there is no terminal and no --yes", false},
 		"nobody answered": {run.Answer{Decision: run.Unattended, By: "nobody answered in time", Expired: true}, "awaiting approval: nobody answered in time", true},
 		"a person leaves": {run.Answer{Decision: run.Leave, By: run.ByTerminal}, "awaiting approval: it was left open at the terminal", true},
-		// Without a model there is nobody to be asked once more.
+		// Without a model there is nothing to ask again.
 		"no other answer": {run.Answer{Decision: run.Regenerate, By: "nobody"}, "awaiting approval: nobody", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,8 +160,7 @@ func TestAQuestionThatIsSkippedIsNotSent(t *testing.T) {
 	other.Untouched(t)
 }
 
-// Candidates are judged at the same time; the watcher is told of one event at
-// a time, and which candidate it belongs to.
+// Candidates are judged concurrently. The watcher receives one event at a time, with the candidate that it belongs to.
 func TestTheWatcherIsToldOneAtATime(t *testing.T) {
 	t.Parallel()
 	b, _ := runtest.Hunt(t, nil, map[string]string{"propose/1": runtest.Only("x = 1", "x = 2"), "propose/2": runtest.Only("x = 1", "x = 3")})
@@ -175,7 +173,7 @@ func TestTheWatcherIsToldOneAtATime(t *testing.T) {
 			emit(verify.Event{Gate: "lint"})
 		}
 	})
-	told := map[int]int{} // no lock: the race detector would see two at a time, and so does the map
+	told := map[int]int{} // no lock: the race detector and the map would notice two events at a time
 	b.Runner.Emit = func(e run.Event) {
 		if e.Gate != nil {
 			told[e.Candidate]++
@@ -189,7 +187,7 @@ func TestTheWatcherIsToldOneAtATime(t *testing.T) {
 	}
 }
 
-// loud passes everything, and tells of it as its function does.
+// loud passes everything, and emits the events of its function.
 type loud func(emit func(verify.Event))
 
 func (l loud) Verify(_ context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A kept is a store of entries.
+// A kept is a store of log entries.
 type kept []Entry
 
 func (k *kept) AppendEntries(_ context.Context, entries []Entry) error {
@@ -14,7 +14,7 @@ func (k *kept) AppendEntries(_ context.Context, entries []Entry) error {
 	return nil
 }
 
-// What is entered after the clock was set back is no earlier than what was entered before.
+// An entry made after the clock was set back is not earlier than the entries before it.
 func TestALogKeepsItsOrderWhereTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	before := time.Now().Add(time.Hour)

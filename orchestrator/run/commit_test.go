@@ -27,7 +27,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// committing is a bench whose workspace is a repository, with a request to commit Patch.
+// committing returns a bench whose workspace is a repository, with a request to commit Patch.
 func committing(t *testing.T, branch string) (*runtest.Bench, run.Request) {
 	t.Helper()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -83,7 +83,7 @@ func TestWhatCannotBeCommittedIsNotPromoted(t *testing.T) {
 		"an edit":       func(b *runtest.Bench, _ *run.Request) { b.Write(t, "a.py", "x = 1\n\n") },
 		"no repository": func(b *runtest.Bench, _ *run.Request) { os.RemoveAll(filepath.Join(b.Dir, ".git")) },
 		"a branch that moves": func(b *runtest.Bench, req *run.Request) {
-			// The message is asked for after the parent was read.
+			// The message is requested after the parent was read.
 			req.Commit.Message = func(context.Context, run.CommitAbout) string {
 				git(t, b.Dir, "commit", "-q", "--allow-empty", "-m", "meanwhile")
 				return "Two\n"
@@ -110,7 +110,7 @@ func TestWhatCannotBeCommittedIsNotPromoted(t *testing.T) {
 	}
 }
 
-// A store that does not take the promotion has the commit taken back with the files.
+// If the store refuses the promotion, the commit is withdrawn along with the files.
 func TestACommitWithoutARecordIsTakenBack(t *testing.T) {
 	t.Parallel()
 	for _, at := range []run.PromotionStatus{run.Prepared, run.Committed} {
@@ -127,7 +127,7 @@ func TestACommitWithoutARecordIsTakenBack(t *testing.T) {
 	}
 }
 
-// refusesPromotion is a store that does not take a promotion in one status.
+// refusesPromotion is a store that refuses a promotion with one status.
 type refusesPromotion struct {
 	run.Store
 	at run.PromotionStatus
@@ -140,7 +140,7 @@ func (s refusesPromotion) SavePromotion(ctx context.Context, id string, token in
 	return s.Store.SavePromotion(ctx, id, token, p)
 }
 
-// diesAt is a store whose process dies when it is told of a promotion's status.
+// diesAt is a store whose process dies when it saves a promotion with this status.
 type diesAt struct {
 	run.Store
 	at run.PromotionStatus

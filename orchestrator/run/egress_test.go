@@ -13,8 +13,8 @@ import (
 	"agent/verify"
 )
 
-// What left a box is on record, in the order in which it ended and without what looks like a secret; and nothing is
-// judged whose requests could not be recorded.
+// Requests from a box are recorded in the order in which they ended, without apparent secrets. If requests cannot be recorded, nothing is
+// judged.
 func TestWhatLeavesABoxIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, nil)
@@ -63,7 +63,7 @@ func TestWhatLeavesABoxIsRecorded(t *testing.T) {
 	other.Untouched(t)
 }
 
-// A forgetful store takes everything but what a box was let through to.
+// A forgetful store records everything except allowed requests from a box.
 type forgetful struct{ run.Store }
 
 func (f forgetful) Advance(ctx context.Context, id string, token int64, to run.State, note, snapshot string) error {

@@ -68,7 +68,7 @@ func TestTroubleIsNamedForWhatItIs(t *testing.T) {
 	}
 }
 
-// A promotion that stands must not be reported as if it had not happened.
+// A promotion that is in place must not be reported as if it had not happened.
 func TestAnEndThatWasNotRecordedStillTellsTheTruth(t *testing.T) {
 	lost := errors.New("connection refused")
 	promoted := unrecorded(Ending{State: Promoted, Verdict: verify.Pass}, lost)

@@ -20,7 +20,7 @@ import (
 	"agent/verify/policy"
 )
 
-// entriesOf returns the events of a run, each as its kind, actor and subject.
+// entriesOf returns the events of a run, each as kind, actor and subject.
 func entriesOf(b *runtest.Bench, t *testing.T, id string) (list []string, rows []history.EventRow) {
 	t.Helper()
 	rows, err := b.DB.Events(t.Context(), id, "", 0)
@@ -36,11 +36,11 @@ func entriesOf(b *runtest.Bench, t *testing.T, id string) (list []string, rows [
 	return list, rows
 }
 
-// busy is a verifier that has commands run in boxes and calls the engine, as the real one does by its context.
+// busy is a verifier that reports commands in boxes and calls to the engine through its context, like the real one.
 type busy struct{}
 
 func (busy) Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error) {
-	w := sandbox.WatcherOf(ctx) // as the engine is told of it
+	w := sandbox.WatcherOf(ctx) // as the engine reports it
 	w.Called(sandbox.Call{Method: "POST", Path: "/containers/create", Status: 201, Took: 7 * time.Millisecond})
 	w.Ran(sandbox.Ran{Box: "0123456789abcdef", Args: []string{"ruff", "check"}, Result: guest.Result{Exit: 1, OOM: true}})
 	w.Ran(sandbox.Ran{Box: "01", Args: []string{"sh"}, Err: errors.New("gone")})
@@ -55,7 +55,7 @@ func (busy) Verify(ctx context.Context, req verify.Request, emit func(verify.Eve
 	return report, err
 }
 
-// Everything that a run did is there when it has ended, in the order in which it happened; and what comes later is added.
+// When a run has ended, its log contains everything that it did, in order; later entries are appended.
 func TestTheLogOfARunIsWholeWhenItHasEnded(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, nil)
@@ -92,7 +92,7 @@ func TestTheLogOfARunIsWholeWhenItHasEnded(t *testing.T) {
 	}
 }
 
-// A blank store keeps runs and not what they do, of those that it is told of.
+// A blank store keeps runs, but not log entries with this subject.
 type blank struct {
 	run.LogStore
 	to string
@@ -105,7 +105,7 @@ func (d blank) AppendEntries(ctx context.Context, entries []run.Entry) error {
 	return d.LogStore.AppendEntries(ctx, entries)
 }
 
-// Without evidence nothing is promoted, and no run ends well.
+// Without a log nothing is promoted, and no run succeeds.
 func TestARunWhoseLogIsLostFails(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []run.State{run.Queued, run.Verifying, run.Done} {
@@ -123,7 +123,7 @@ func TestARunWhoseLogIsLostFails(t *testing.T) {
 		if err := log.Close(); err == nil || !strings.Contains(err.Error(), "the log of run "+doc.Run+" is not whole") {
 			t.Errorf("%s lost: at the end %v", lost, err)
 		}
-		// What comes after the end is nobody's, and keeps nobody waiting.
+		// An entry after the end belongs to no run and delays nothing.
 		if doc := b.Run(t.Context(), req); doc.Verdict != verify.Infra {
 			t.Errorf("with a log that was closed: %+v", doc)
 		}
@@ -137,7 +137,7 @@ func TestARunWhoseLogIsLostFails(t *testing.T) {
 	}
 }
 
-// A slow store keeps one batch after the other, each when it is let.
+// A slow store keeps one batch at a time, each when allowed to.
 type slow struct {
 	let   chan bool
 	mu    sync.Mutex
@@ -157,13 +157,13 @@ func (s *slow) AppendEntries(ctx context.Context, entries []run.Entry) error {
 	return nil
 }
 
-// Who enters more than there is room for waits, and nothing is lost or overtaken.
+// A writer waits if the log is full, and no entry is lost or overtaken.
 func TestAFullLogWaits(t *testing.T) {
 	t.Parallel()
 	s := &slow{let: make(chan bool)}
 	log := run.NewLog(t.Context(), s, strings.ToUpper)
 	ctx := log.Of(t.Context(), "01run")
-	const most = 2000 // more than wait and are on their way
+	const most = 2000 // more than the queue and a batch can contain
 	var entered sync.WaitGroup
 	entered.Go(func() {
 		for i := range most {
@@ -193,7 +193,7 @@ func TestAFullLogWaits(t *testing.T) {
 	}
 }
 
-// What a run did so far is kept without anybody's asking, so that a kill does not take it away.
+// The log of a run is written while it goes on, so that a kill does not lose it.
 func TestALogIsWrittenWhileTheRunGoesOn(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, nil)

@@ -16,8 +16,7 @@ import (
 	"agent/verify"
 )
 
-// The journal of a run lies in the state directory of the user who started it:
-// another user's command leaves the run, and its files, to that user.
+// A run's journal is in the state directory of the user who started it, so another user's command leaves the run and its files alone.
 func TestARunWhoseJournalIsAnotherUsersIsLeftToThem(t *testing.T) {
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
 	rec := run.Record{ID: "0000000deadx", Workspace: b.Dir, Intent: "patch p", Owner: "elsewhere/00000000/1/1/1", Token: 1, State: run.Queued, Started: time.Now()}
@@ -45,8 +44,8 @@ func TestARunWhoseJournalIsAnotherUsersIsLeftToThem(t *testing.T) {
 	}
 }
 
-// oldJournal leaves what a run of an earlier version left in the workspace when it was
-// killed between two renames: a.py is to be overwritten.
+// oldJournal leaves behind what a run of an earlier version left in the workspace when it was killed between two renames: a.py is to be
+// overwritten.
 func oldJournal(b *runtest.Bench, t *testing.T, id string) {
 	t.Helper()
 	dir := filepath.Join(b.Dir, ".agent", "journal", id)
@@ -66,8 +65,8 @@ func oldJournal(b *runtest.Bench, t *testing.T, id string) {
 	b.Write(t, filepath.Join(".agent", "journal", id, "state.committing"), "")
 }
 
-// A journal in the workspace is that of an earlier version where the record says that
-// its run was promoting, and anybody's everywhere else.
+// A journal in the workspace counts as an earlier version's if the record says that its run was promoting; otherwise it could be
+// anybody's.
 func TestAPromotionOfAnEarlierVersionIsSettledByTheRecord(t *testing.T) {
 	t.Parallel()
 	for _, promoting := range []bool{true, false} {
@@ -87,7 +86,7 @@ func TestAPromotionOfAnEarlierVersionIsSettledByTheRecord(t *testing.T) {
 		}
 		oldJournal(b, t, rec.ID)
 		if promoting {
-			// Not before the record says what is promoted, for the journal may be anybody's.
+			// Nothing is settled until the record says what is promoted, because the journal could be anybody's.
 			if settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil); err == nil || len(settled) != 0 || !strings.Contains(err.Error(), "then remove it") {
 				t.Fatalf("without a promotion: %+v, %v", settled, err)
 			}

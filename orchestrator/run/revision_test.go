@@ -14,7 +14,7 @@ import (
 	"agent/verify"
 )
 
-// edited is a revision that makes x two, of a workspace that holds something else by now.
+// edited returns a revision that sets x to two, in a workspace that has different content by now.
 func edited(_ context.Context, disk *workspace.Manifest) (run.Revision, error) {
 	before := []byte("x = 1\n")
 	entries := slices.Clone(disk.Entries)
@@ -63,7 +63,7 @@ func TestARevisionIsProvedAndNotWritten(t *testing.T) {
 	}
 }
 
-// A promotion may go on beside a proof, which writes nothing.
+// A proof writes nothing, so a promotion may go on at the same time.
 func TestAProofOfARevisionTakesNoLock(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))

@@ -100,8 +100,8 @@ func TestAPatchThatDoesNotApplyIsRefusedWithItsBlock(t *testing.T) {
 	}
 }
 
-// What only the next run asks for is kept beside the promotion: it may take longer, it is
-// not given up then, and that it failed is a remark.
+// Results that only the next run needs are kept while the promotion goes on. That may take longer than the promotion, is not abandoned
+// with it, and a failure is only a note.
 func TestWhatTheGatesFoundIsKeptForTheNextRun(t *testing.T) {
 	t.Parallel()
 	var b *runtest.Bench
@@ -239,7 +239,7 @@ func TestUndoTakesThePromotionBack(t *testing.T) {
 	b.Ended(t, again, run.Conflicted, verify.Conflict, run.ExitConflict)
 }
 
-// While a person decides, a link takes the place of the workspace.
+// While a person decides, a link replaces the workspace.
 func TestAnUndoStaysInItsDirectory(t *testing.T) {
 	t.Parallel()
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
@@ -321,9 +321,8 @@ func (f *failing) Finish(ctx context.Context, id string, token int64, e run.Endi
 	return f.Store.Finish(ctx, id, token, e)
 }
 
-// A database that goes away at any write leaves the workspace as it was and
-// says infra; only when the promotion is on record does it stay. The next
-// command brings the record to an end.
+// If the database fails at any write, the workspace stays as it was and the run ends with infra; the change stays only if the promotion
+// is on record. The next command completes the record.
 func TestLosingTheDatabaseAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 	t.Parallel()
 	for from := 1; ; from++ {
@@ -333,7 +332,7 @@ func TestLosingTheDatabaseAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 		doc := b.Run(t.Context(), b.Request())
 		if lossy.calls < from {
 			b.Promoted(t)
-			return // the run made fewer writes than that: all were tried
+			return // the run made fewer writes: all were tried
 		}
 		if doc.State == run.Promoted {
 			b.Promoted(t)
@@ -346,15 +345,14 @@ func TestLosingTheDatabaseAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 		if from == 1 {
 			continue // not even the run was recorded
 		}
-		// This process is alive, so the orphan would wait for its heartbeat to
-		// grow old: let it be somebody else's who is dead.
+		// This process is alive, so Recover would wait for the orphan's heartbeat to grow old. Assign it to a dead process instead.
 		settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil)
 		if err != nil || len(settled) != 1 || !settled[0].State.Final() {
 			t.Errorf("write %d lost: recovered %+v, %v", from, settled, err)
 		} else if (settled[0].State == run.Promoted) != (doc.State == run.Promoted) {
 			t.Errorf("write %d lost: the record says %s, the document %s", from, settled[0].State, doc.State)
 		}
-		// What was taken back must not be on record as standing.
+		// A change that was rolled back must not be on record as committed.
 		if p, err := b.DB.PromotionOf(t.Context(), doc.Run); err == nil && (p.Status == run.Committed) != (doc.State == run.Promoted) {
 			t.Errorf("write %d lost: the run ended %s, its promotion is recorded as %s", from, doc.State, p.Status)
 		}
@@ -364,8 +362,7 @@ func TestLosingTheDatabaseAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
-// late cancels the run when its promotion has just been recorded as prepared, and the
-// answer with it.
+// late cancels the run just after its promotion was recorded as prepared, and with it the answer of the store.
 type late struct {
 	run.Store
 	cancel context.CancelFunc
@@ -393,7 +390,7 @@ func TestARowWhoseAnswerIsLostIsNotHalfWay(t *testing.T) {
 	}
 }
 
-// orphaned shows every unfinished run as that of a process that is dead.
+// orphaned returns every unfinished run as if its process were dead.
 type orphaned struct{ *store.DB }
 
 func (o orphaned) Unfinished(ctx context.Context) ([]run.Record, error) {
@@ -475,8 +472,7 @@ func TestRecoverSettlesWhatADeadProcessLeft(t *testing.T) {
 	}
 }
 
-// plantJournal puts a journal of an earlier version into the workspace, which nobody of this
-// user wrote.
+// plantJournal puts a journal of an earlier version into the workspace that this user did not write.
 func plantJournal(b *runtest.Bench, t *testing.T, id string) {
 	t.Helper()
 	place := ".agent/journal/" + id
@@ -488,7 +484,7 @@ func plantJournal(b *runtest.Bench, t *testing.T, id string) {
 	b.Write(t, place+"/journal.json", `{"id":"`+id+`","items":[{"path":"evil.py","slot":"`+place+`/files/0","after":{"digest":"`+workspace.Digest([]byte("evil\n"))+`","mode":420}}]}`)
 }
 
-// leaveJournal does what a run does up to its death while promoting.
+// leaveJournal does what a run does until it dies while promoting.
 func leaveJournal(b *runtest.Bench, t *testing.T, id string, commit bool) {
 	t.Helper()
 	cs := workspace.Changeset{Changes: []workspace.Change{{

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The drawing in doc.go is what people read; it must be the table.
+// People read the drawing in doc.go, so it must match the table.
 func TestTheDrawingOfTheStatesIsTheTable(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -92,7 +92,7 @@ func TestRunNamesSortByTimeAndDiffer(t *testing.T) {
 	for range 100 {
 		seen[NewID(at)] = true
 	}
-	if len(seen) < 599 { // one collision among 101 of a second: 1 in 6,600
+	if len(seen) < 599 { // one collision among 101 names in a second: 1 in 6,600
 		t.Errorf("only %d different names of 600", len(seen))
 	}
 }

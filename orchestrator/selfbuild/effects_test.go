@@ -10,7 +10,7 @@ import (
 	"agent/images"
 )
 
-// plain is what a package of the program may look like before the change.
+// plain is a possible package of the program before the change.
 const plain = `package edit
 
 import (
@@ -25,9 +25,9 @@ var ErrNone = errors.New("none")
 func Size(name string) size { i, _ := os.Stat(name); return size(i.Size()) }
 `
 
-// further has the concern of each text as one more file of a package, "" for none; what is held begins with a star.
+// further maps a text to its concern when it is added as a file of a package, or to "" for none; a star marks a concern that is held.
 var further = map[string]string{
-	// It emptied the list of protected paths.
+	// This one emptied the list of protected paths.
 	"import _ \"unsafe\"\n\n//go:linkname list agent/orchestrator/selfbuild.protected\nvar list []string": "go:linkname",
 	"//go:linkname Size agent/x.y":  "go:linkname",
 	"//\tgo:linkname in prose":      "",
@@ -59,7 +59,7 @@ var further = map[string]string{
 	"import _ \"net/http/pprof\"":                                                  `*by itself`,
 	"//go:debug http2client=0":                                                     "*runtime",
 	"func f( {":                                                                    "*cannot be read",
-	// Everyday changes.
+	// These are everyday changes.
 	"func f() int { return int(Size(\"x\")) }":                                                    "",
 	"func f() { func() { println(Size(\"x\")) }() }":                                              "",
 	"import \"errors\"\n\nvar ErrMore = errors.New(\"more\")":                                     "",
@@ -91,12 +91,12 @@ func TestWhatReachesOutOfAPackageIsFound(t *testing.T) {
 		if !found {
 			t.Errorf("%s\n%v, want %q", text, list, want)
 		}
-		// What was there is not new, nor is what moved within the package.
+		// Code that was there before is not new, and neither is code that moved within the package.
 		moved := map[string][]byte{"orchestrator/edit/other.go": after["orchestrator/edit/more.go"], "orchestrator/edit/size.go": []byte(plain)}
 		if list := concerns(after, moved); len(list) > 0 && !strings.Contains(want, "cannot be read") {
 			t.Errorf("%s\nmoved: %v", text, list)
 		}
-		// A test is no part of the program.
+		// A test is not part of the program.
 		tests := map[string][]byte{"orchestrator/edit/size.go": []byte(plain), "orchestrator/edit/more_test.go": after["orchestrator/edit/more.go"]}
 		if list := concerns(before, tests); len(list) > 0 {
 			t.Errorf("%s\nin a test: %v", text, list)
@@ -114,7 +114,7 @@ func TestAssemblyIsRefused(t *testing.T) {
 	}
 }
 
-// TestOneMoreUseIsNew has a package that does all of it already, in another file too.
+// TestOneMoreUseIsNew starts with a package that already does all of this, in another file too.
 func TestOneMoreUseIsNew(t *testing.T) {
 	t.Parallel()
 	before := "package a\n\nimport (\n\t\"syscall\"\n\t\"unsafe\"\n)\n\nvar x = f()\n\nfunc f() int { syscall.Sync(); return int(unsafe.Sizeof(x)) }\n"
@@ -136,8 +136,7 @@ func TestOneMoreUseIsNew(t *testing.T) {
 	}
 }
 
-// TestThePlacesOfTheProgramAreRead reads the program's own source: all of it parses, and compared with itself it is
-// nothing new, whatever way it came in.
+// TestThePlacesOfTheProgramAreRead reads the program's own source: all of it parses, and compared with itself it contains nothing new.
 func TestThePlacesOfTheProgramAreRead(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{}
@@ -178,7 +177,7 @@ func TestADifferenceIsToTheCurrentVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.state.Current = &v
-	for _, base := range []images.Tree{nil, linked} { // an ordinary run wrote it before
+	for _, base := range []images.Tree{nil, linked} { // an ordinary run had written it before
 		d, err := j.Difference(base, linked)
 		if err != nil || len(d.Paths()) != 1 || len(d.Refused()) != 1 || !strings.Contains(d.Changes.Diff(), "+func init() {}") {
 			t.Errorf("%+v, %v", d, err)

@@ -26,7 +26,7 @@ import (
 	"agent/sandbox"
 )
 
-// text is a source of one file.
+// text is a source with one file.
 type text string
 
 func (x text) Digest() string { return fmt.Sprintf("%x000000000000", string(x)) }
@@ -39,7 +39,7 @@ func (x text) Open(string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(string(x))), nil
 }
 
-// A setting is a journal's directory and a repository of tags on the real engine.
+// A setting is a journal's directory with a repository of tags on the real engine.
 type setting struct {
 	t      testing.TB
 	dir    string
@@ -47,7 +47,7 @@ type setting struct {
 	engine *sandbox.Engine
 }
 
-// setup returns a setting of the test's own, whose tags its end removes.
+// setup returns a setting for the test, whose tags are removed at its end.
 func setup(t testing.TB) *setting {
 	t.Helper()
 	enginetest.Need(t)
@@ -71,7 +71,7 @@ func setup(t testing.TB) *setting {
 	return s
 }
 
-// tagged returns the ID of the image with a tag, "" for none.
+// tagged returns the ID of the image with a tag, or "" if there is none.
 func (s *setting) tagged(tag string) string {
 	s.t.Helper()
 	ctx := context.WithoutCancel(s.t.Context())
@@ -82,7 +82,7 @@ func (s *setting) tagged(tag string) string {
 	return id
 }
 
-// open takes the journal.
+// open opens the journal.
 func (s *setting) open() *Journal {
 	s.t.Helper()
 	j, err := Open(s.t.Context(), s.dir, s.name, s.engine)
@@ -93,14 +93,14 @@ func (s *setting) open() *Journal {
 	return j
 }
 
-// work builds an image that holds nothing but its source, and that is well.
+// work returns work that builds an image with only its source, which proves healthy.
 func (s *setting) work(x text) Work {
 	return Work{
 		Source: x, Every: time.Millisecond,
 		Build: func(ctx context.Context, ref string) (images.Build, error) {
 			var root bytes.Buffer
 			w := tar.NewWriter(&root)
-			_ = addFile(w, x, x.Files()[0]) // into memory
+			_ = addFile(w, x, x.Files()[0]) // writing to memory cannot fail
 			_ = w.Close()
 			if err := s.engine.ImportImage(ctx, &root, ref); err != nil {
 				return images.Build{}, err
@@ -113,7 +113,7 @@ func (s *setting) work(x text) Work {
 	}
 }
 
-// rebuild is a whole attempt.
+// rebuild performs a complete attempt.
 func rebuild(ctx context.Context, j *Journal, w Work) error {
 	return j.Attempt(ctx, "a test", func() error {
 		if err := j.Prove(ctx, w); err != nil {
@@ -138,7 +138,7 @@ func TestAnAttemptThatMadeNoImageHasACause(t *testing.T) {
 	}
 }
 
-// must rebuilds and expects the version to be current afterwards.
+// must rebuilds, and requires the version to be current afterwards.
 func (s *setting) must(x text) {
 	s.t.Helper()
 	j := s.open()
@@ -149,8 +149,7 @@ func (s *setting) must(x text) {
 	s.whole(x)
 }
 
-// whole looks whether a version is current in the journal and on the engine, whether its source is kept, and whether
-// nothing is left that goes on.
+// whole checks that a version is current in the journal and on the engine, that its source is kept, and that no attempt is in progress.
 func (s *setting) whole(x text) State {
 	s.t.Helper()
 	state, err := Read(s.dir)
@@ -170,7 +169,7 @@ func (s *setting) whole(x text) State {
 	if id := s.tagged("previous"); id != previous {
 		s.t.Errorf("the tag previous names %q, the journal %q", id, previous)
 	}
-	if same, err := differences(archived(s.dir, *state.Current), x); err != nil || len(same) != 1 { // the digest of text is no SHA-256
+	if same, err := differences(archived(s.dir, *state.Current), x); err != nil || len(same) != 1 { // the digest of text is not a SHA-256
 		s.t.Errorf("the source that is kept differs in %v (%v)", same, err)
 	}
 	return state
@@ -185,7 +184,7 @@ func TestANewImageIsCurrentAndTheOldOneKept(t *testing.T) {
 	if state.Previous.Source != text("a").Digest() || len(state.Past) != 2 {
 		t.Errorf("the state is %+v", state)
 	}
-	// The same source once more is no other version.
+	// Rebuilding the same source does not create another version.
 	s.must("b")
 	if state := s.whole("b"); state.Previous.Source != text("a").Digest() {
 		t.Errorf("the previous version of b is %+v", state.Previous)
@@ -257,7 +256,7 @@ func TestWhatBreaksLeavesTheOldImageCurrentAndIsRecorded(t *testing.T) {
 	}
 }
 
-// TestKilledAttempt is no test by itself: it is the process that TestAKillLeavesAWorkingCurrentImage kills.
+// TestKilledAttempt is not a test in itself: it is the process that TestAKillLeavesAWorkingCurrentImage kills.
 func TestKilledAttempt(t *testing.T) {
 	point, dir, name := os.Getenv("SELF_POINT"), os.Getenv("SELF_DIR"), os.Getenv("SELF_NAME")
 	if point == "" {
@@ -284,7 +283,7 @@ func TestAKillLeavesAWorkingCurrentImage(t *testing.T) {
 	s := setup(t)
 	s.must("a")
 	a := s.tagged("current")
-	// Every point that an attempt reaches, in its order; from "ended" on the new version is the truth.
+	// These are the points of an attempt, in order; from "ended" on, the new version counts.
 	points := []string{"gate", "build", "canary", "swap", "tagged previous", "tagged current", "trial", "settled", "ended", "followed current"}
 	for _, point := range points {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledAttempt$")
@@ -293,7 +292,7 @@ func TestAKillLeavesAWorkingCurrentImage(t *testing.T) {
 		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
 			t.Fatalf("%s: the process was not killed: %v\n%s", point, err, out)
 		}
-		// Before anybody looks: the tag names an image that proved itself.
+		// Before anything is recovered, the tag names an image that was proved.
 		now := s.tagged("current")
 		moved := slices.Index(points, point) >= slices.Index(points, "tagged current")
 		if b := s.tagged(text("b").Digest()[:12]); now == "" || moved && now != b || !moved && now != a {
@@ -356,7 +355,7 @@ func TestACancelledTrialGoesBack(t *testing.T) {
 	if diff := cmp.Diff([]Phase{Build, Canary, Swap, Trial}, told); diff != "" || handed != 2 {
 		t.Errorf("handed over %d times; phases (-want +got):\n%s", handed, diff)
 	}
-	// A journal that cannot be written once the trial is over: containers follow the tags back all the same.
+	// If the journal cannot be written after the trial, containers still follow the tags back.
 	handed, w = 0, s.work("b")
 	w.HandOver = func(context.Context) error { handed++; return nil }
 	j, file := s.open(), filepath.Join(s.dir, "state.json")
@@ -407,7 +406,7 @@ func TestAFailedRebuildKeepsTheVersionsOfItsSource(t *testing.T) {
 			t.Errorf("the tag of %s names %q and not %q", v.Name(), id, v.Image)
 		}
 	}
-	// What a kill left of a refused version goes with the next who opens the journal.
+	// The remains of a refused version after a kill are removed when the journal is next opened.
 	left := (&Journal{dir: s.dir}).pod("0123456789ab")
 	if err := os.MkdirAll(left, 0o700); err != nil {
 		t.Fatal(err)
@@ -447,7 +446,7 @@ func TestALostImageBlocksNothing(t *testing.T) {
 	j.Close()
 }
 
-// patient is an engine whose errands must be bounded.
+// patient is an engine that requires its errands to be bounded.
 type patient struct{ t *testing.T }
 
 func (p patient) Errand(ctx context.Context, x sandbox.Errand) (sandbox.ErrandEnd, error) {
@@ -465,7 +464,7 @@ func TestAnImageThatHangsIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-// listening is an engine that keeps what it is asked.
+// listening is an engine that records its errands.
 type listening struct{ asked *[]sandbox.Errand }
 
 func (l listening) Errand(_ context.Context, x sandbox.Errand) (sandbox.ErrandEnd, error) {
@@ -473,7 +472,7 @@ func (l listening) Errand(_ context.Context, x sandbox.Errand) (sandbox.ErrandEn
 	return sandbox.ErrandEnd{Stdout: []byte("aaaaaaaaaaaa")}, nil
 }
 
-// The engine tells the environment of a container to whoever may inspect it.
+// Passwords are passed in a file, because the engine shows a container's environment to everyone who may inspect it.
 func TestAnImageGetsPasswordsByAFile(t *testing.T) {
 	t.Parallel()
 	var asked []sandbox.Errand
@@ -511,10 +510,10 @@ func TestWhatJudgesIsProtected(t *testing.T) {
 	}
 }
 
-// A name that is listed and not there protects nothing: what it named has moved.
+// Each protected path must exist, because a path that has moved protects nothing.
 func TestWhatIsProtectedIsThere(t *testing.T) {
 	t.Parallel()
-	// These need not be there: they count when a change brings them.
+	// These may be absent: they count once a change adds them.
 	absent := []string{"go.work", "agent.toml", "vendor/", ".github/"}
 	for _, name := range protected {
 		if _, err := os.Stat(filepath.Join("../..", name)); err != nil && !slices.Contains(absent, name) {
@@ -543,7 +542,7 @@ func TestDifferencesAreThoseOfFiles(t *testing.T) {
 	}
 }
 
-// summed is a source of one file with a true digest.
+// summed is a source of one file with a correct digest.
 type summed struct {
 	path string
 	mode fs.FileMode

@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// two returns two handles on one empty database, as two processes have them, and its URL.
+// two returns two handles on one empty database, as for two processes, and its URL.
 func two(t *testing.T) (first, second *store.DB, dsn string) {
 	t.Helper()
 	first, dsn = storetest.New(t)
@@ -40,7 +40,7 @@ func TestTheDatabaseKeepsKeyStates(t *testing.T) {
 	})
 }
 
-// call is a request with something in every field.
+// call returns a request with a value in every field.
 func call(scope, step, digest string) llm.Record {
 	return llm.Record{
 		Run: scope, Step: step, Attempt: 1, Vendor: "gemini", Model: "flash", Key: "0a1b2c3d", Purpose: "propose", Template: "t1",
@@ -52,7 +52,7 @@ func call(scope, step, digest string) llm.Record {
 	}
 }
 
-// answer is what came of it.
+// answer returns its outcome.
 func answer() llm.Outcome {
 	return llm.Outcome{
 		Text: "the answer", Version: "flash-001", Cost: 1234, Priced: true, Duration: 2500 * time.Millisecond,
@@ -128,7 +128,7 @@ func TestCallsAreReadByRunAndIteration(t *testing.T) {
 		"∅|∅|s|propose|t1|gemini|flash|0a1b2c3d|10|20|0|0|true|1.500000|0.000000|∅|true",
 		"01run|01iter|s|propose|t1|gemini|flash|∅|0|0|0|0|false|∅|0.000000|quota|false")
 	want(t, db, `select iteration, n, phase, run, outcome, runs, calls, cost from v_iterations`, "01iter|1|work|01run|∅|2|3|0.002468")
-	// Texts of questions and answers are not for readers.
+	// The texts of questions and answers are not visible to readers.
 	_, err = table(t.Context(), db.Runner, `select request from v_model_calls`)
 	if err == nil {
 		t.Error("a reader sees questions")
@@ -194,7 +194,7 @@ func TestAPlanIsKeptWordForWord(t *testing.T) {
 func TestTheRequestsOfARunAreReadInTheirOrder(t *testing.T) {
 	t.Parallel()
 	db := begin(t, "01run")
-	// Text in which JSON has to escape something, and an answer that is bytes.
+	// The question contains text that JSON must escape, and the answer contains arbitrary bytes.
 	question := `{"model":"flash","system":"be <brief>","messages":[{"role":"user","text":"a\u0000b"}]}`
 	for i, step := range []string{"propose/1", "heal/1.1", "heal/1.2"} {
 		r := call("01run", step, "d")
@@ -205,7 +205,7 @@ func TestTheRequestsOfARunAreReadInTheirOrder(t *testing.T) {
 		if o.Text = "x\x00\xff"; i == 1 {
 			o = llm.Outcome{Kind: llm.Overloaded, Detail: "busy"}
 		}
-		if i < 2 { // the last one is under way
+		if i < 2 { // the last one is in progress
 			must(t, db.End(t.Context(), n, o))
 		}
 	}
@@ -225,8 +225,7 @@ func TestTheRequestsOfARunAreReadInTheirOrder(t *testing.T) {
 	}
 }
 
-// A loop's requests count together, whichever of its iterations asks; a run of its
-// own and another loop do not.
+// The requests of a loop are counted together, whichever iteration makes them. A single run and another loop are counted separately.
 func TestALoopsRequestsAreSummedTogether(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)

@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/store"
 )
 
-// critique is one with something in every field, and bytes that no column takes.
+// critique returns a critique with a value in every field, and with bytes that no column accepts.
 func critique(outcome critic.Outcome) critic.Critique {
 	return critic.Critique{
 		Subject: "d1", Agree: 2, Outcome: outcome,
@@ -23,7 +23,7 @@ func critique(outcome critic.Outcome) critic.Critique {
 	}
 }
 
-// What critics said is read back as it was, is in the view.
+// Critiques are read back unchanged, and the view shows them.
 func TestCritiquesAreRecorded(t *testing.T) {
 	t.Parallel()
 	a, b, dsn := two(t)
@@ -43,7 +43,7 @@ func TestCritiquesAreRecorded(t *testing.T) {
 	if got := value(t, dsn, `select max(not_reviewed) from v_critiques`); got != "a/1: 9 of the 10 bytes of the diff fit; b/2: the cap is reached" {
 		t.Errorf("not reviewed: %s", got)
 	}
-	// Neither a stranger nor the past writes.
+	// Neither a foreign token nor a finished run may write.
 	if err := a.SaveCritique(t.Context(), "01run", 7, first); !errors.Is(err, run.ErrFenced) {
 		t.Errorf("with a foreign token: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestCritiquesAreRecorded(t *testing.T) {
 	}
 }
 
-// What is no candidate has reviews too, each once however often it is written.
+// Subjects other than candidates have reviews too, each recorded once, however often it is written.
 func TestOtherThingsAreReviewedToo(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)

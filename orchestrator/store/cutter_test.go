@@ -9,21 +9,20 @@ import (
 	"testing"
 )
 
-// A cutter stands between the store and the server. Asked to, it swallows the
-// answer to the next commit, or to a statement that commits by itself, and
-// closes the connection, as a network does that breaks at the worst moment.
+// A cutter sits between the store and the server. On request it swallows the answer to the next commit, or to a statement that commits by
+// itself, and closes the connection, like a network that fails at the worst moment.
 type cutter struct {
 	url    string
 	server string
 
 	mu     sync.Mutex
-	tag    string // of the answer to swallow, "" for none
+	tag    string // of the answer to swallow, or ""
 	count  int
-	refuse int // connections still to be refused
+	refuse int // connections that are still to be refused
 	open   map[net.Conn]bool
 }
 
-// newCutter listens in front of the server that dsn names.
+// newCutter listens in front of the server in dsn.
 func newCutter(t *testing.T, dsn string) *cutter {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -50,11 +49,11 @@ func newCutter(t *testing.T, dsn string) *cutter {
 	return c
 }
 
-// next asks for the answer to the next commit.
+// next requests a cut at the next commit.
 func (c *cutter) next() { c.nextTag("COMMIT") }
 
-// nextTag asks for the next answer with a tag, such as "INSERT 0 1". Of a statement outside of a
-// transaction the server sends it after the commit.
+// nextTag requests a cut at the next answer with a tag, such as "INSERT 0 1". For a statement outside a transaction, the server sends it
+// after the commit.
 func (c *cutter) nextTag(tag string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +67,7 @@ func (c *cutter) cuts() int {
 	return c.count
 }
 
-// outage ends every connection and refuses the next n, as a server does that restarts.
+// outage closes all connections and refuses the next n, like a server that restarts.
 func (c *cutter) outage(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +77,7 @@ func (c *cutter) outage(n int) {
 	}
 }
 
-// refused reports whether conn meets the outage; otherwise it is counted as open.
+// refused reports whether conn falls into the outage; otherwise it counts conn as open.
 func (c *cutter) refused(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +96,7 @@ func (c *cutter) closed(conn net.Conn) {
 	delete(c.open, conn)
 }
 
-// carry copies both ways until one side closes.
+// carry copies in both directions until one side closes.
 func (c *cutter) carry(client net.Conn) {
 	defer client.Close()
 	if c.refused(client) {
@@ -128,8 +127,8 @@ func (c *cutter) carry(client net.Conn) {
 	}
 }
 
-// cut reports whether an answer is the one to swallow. By its tag, "COMMIT" for
-// a transaction, the server says that the work is in the database.
+// cut reports whether an answer is the one to swallow. The server sends the tag, "COMMIT" for a transaction, once the work is in the
+// database.
 func (c *cutter) cut(answer []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// entries are entries of a run, one for each subject, that happened just now.
+// entries returns an entry of a run for each subject, with the current time.
 func entries(id string, subjects ...string) (list []run.Entry) {
 	for _, s := range subjects {
 		list = append(list, run.Entry{Run: id, Kind: run.StateEntry, Actor: "agent", Subject: s, Detail: map[string]any{"note": "\x00"}, At: time.Now()})
@@ -49,7 +49,7 @@ func TestEventsAreOnlyEverAdded(t *testing.T) {
 	if got := value(t, url, `select run || subject from event order by id`); got != "01runone\n01runtwo\n02runone\n02runtwo" {
 		t.Errorf("left are %s", got)
 	}
-	// They go with their run, as when old runs are removed.
+	// Entries are deleted with their run, as when old runs are removed.
 	_, err = conn.Exec(t.Context(), `delete from run where id = '01run'`)
 	must(t, err)
 	if got := value(t, url, `select run || subject from event order by id`); got != "02runone\n02runtwo" {
@@ -57,8 +57,7 @@ func TestEventsAreOnlyEverAdded(t *testing.T) {
 	}
 }
 
-// The database says what time it is; the process only how long ago something was, and nothing is before
-// what was entered earlier.
+// The database provides the time; the process only says how long ago something was. No entry is earlier than the previous one.
 func TestTheTimesOfEventsAreThoseOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	db := begin(t, "01run")
@@ -110,7 +109,7 @@ func TestALogIsReadInParts(t *testing.T) {
 	}
 }
 
-// A run that was removed, even in this moment, and a number that is none cost the other entries of the batch nothing.
+// Entries of a run that has been removed, even at this moment, and an invalid number do not affect the other entries of the batch.
 func TestABadEntryLeavesTheOthersAlone(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)
@@ -128,7 +127,7 @@ func TestABadEntryLeavesTheOthersAlone(t *testing.T) {
 	must(t, err)
 	kept := make(chan error, 1)
 	go func() { kept <- db.AppendEntries(t.Context(), list) }()
-	// Until it waits for the run that is on its way out.
+	// Wait until the write blocks on the run that is being deleted.
 	for value(t, url, fmt.Sprintf(`select count(*) from pg_stat_activity where %d = any(pg_blocking_pids(pid))`, conn.PgConn().PID())) == "0" && len(kept) == 0 {
 	}
 	must(t, tx.Commit(t.Context()))
@@ -147,7 +146,7 @@ func TestThePasswordOfTheDatabaseIsKnown(t *testing.T) {
 	var _ run.LogStore = (*store.DB)(nil)
 }
 
-// Neither waits for the other: what is entered refers to the run, and the run's own writes lock its row.
+// Neither waits for the other, although an entry refers to the run and the run's own writes lock its row.
 func TestTheLogOfARunAndItsOtherWritesDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)
@@ -160,9 +159,9 @@ func TestTheLogOfARunAndItsOtherWritesDoNotWaitForEachOther(t *testing.T) {
 		must(t, err)
 		_, err = tx.Exec(t.Context(), lock)
 		must(t, err)
-		if strings.HasPrefix(lock, "select") { // as a write of the log that goes on
+		if strings.HasPrefix(lock, "select") { // like a write to the log in progress
 			must(t, db.Advance(t.Context(), "01run", 1, run.Verifying, "", ""))
-		} else { // as another write of the run
+		} else { // like another write of the run
 			must(t, db.AppendEntries(t.Context(), entries("01run", "s")))
 		}
 		must(t, tx.Commit(t.Context()))

@@ -35,11 +35,11 @@ func named(t *testing.T, dsn, name string) string {
 	return u.String()
 }
 
-// mostEnded bounds how many connections are ended: on a busy machine none would live long enough to do anything.
+// mostEnded bounds the number of ended connections: on a busy machine, none would live long enough to do anything.
 const mostEnded = 60
 
-// harass ends every connection called name, again and again, until the test is over or that was enough. The answer
-// tells how many were ended so far.
+// harass keeps ending every connection called name, until the test is over or the bound is reached. The result counts the ended ones so
+// far.
 func harass(t *testing.T, dsn, name string) (ended *atomic.Int64) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -96,7 +96,7 @@ func TestWritesSurviveLostConnectionsAndAreDoneOnce(t *testing.T) {
 	for i, rounds := range rounds {
 		d, err := db.Run(t.Context(), fmt.Sprintf("0%drun", i))
 		must(t, err)
-		// queued, the rounds, the takeover and the end: each once.
+		// queued, the rounds, the takeover and the end: each occurs once.
 		if len(d.States) != rounds+3 || len(d.Candidates) != rounds || d.Token != 2 || d.State != run.Promoted {
 			t.Errorf("run %s has %d states, %d candidates, token %d, state %s after %d rounds",
 				d.ID, len(d.States), len(d.Candidates), d.Token, d.State, rounds)
@@ -107,8 +107,7 @@ func TestWritesSurviveLostConnectionsAndAreDoneOnce(t *testing.T) {
 	}
 }
 
-// write takes a run through all that a process records, with as many
-// candidates as more asks for.
+// write takes a run through everything that a process records, with candidates for as long as more reports true.
 func write(ctx context.Context, db *store.DB, id string, more func() bool) (rounds int, err error) {
 	if err := db.Create(ctx, record(id)); err != nil {
 		return 0, err
@@ -139,8 +138,7 @@ func write(ctx context.Context, db *store.DB, id string, more func() bool) (roun
 	return rounds, db.Finish(ctx, id, token, run.Ending{State: run.Promoted, Verdict: verify.Pass})
 }
 
-// The line is cut at the one instant at which the
-// writer cannot know what happened: the commit is done, its answer is not there yet.
+// The connection is cut at the one moment when the writer cannot know the outcome: after the commit, before the answer arrives.
 func TestAnAnswerLostAfterTheCommitIsNotWrittenTwice(t *testing.T) {
 	t.Parallel()
 	_, dsn := storetest.New(t)
@@ -212,7 +210,7 @@ func TestTwoWritersOfTheSameContentDoNotDeadlock(t *testing.T) {
 	all.Wait()
 }
 
-// silent is a server that takes connections and never answers.
+// silent returns a server that accepts connections and never answers.
 func silent(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -275,7 +273,7 @@ func TestASilentServerIsGivenUpWithTheCaller(t *testing.T) {
 	}
 }
 
-// Also one that takes the connection and never answers is told of, attempt by attempt.
+// A server that accepts a connection but never answers is reported too, at every attempt.
 func TestASilentServerIsTold(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -30,13 +30,13 @@ func TestOneProcessWorksOnARepository(t *testing.T) {
 		t.Errorf("another repository: %v", err)
 	}
 	must(t, db.BeatLease(ctx, tillRepository, first))
-	// The first is dead: whoever takes it over is the one that may go on.
+	// The first owner is dead: whoever takes over the lease may go on.
 	second, err := db.TakeLease(ctx, tillRepository, "two", func(owner string, _ time.Time) bool { return owner == "one" })
 	must(t, err)
 	if err := db.BeatLease(ctx, tillRepository, first); !errors.Is(err, run.ErrFenced) {
 		t.Errorf("the dead one goes on: %v", err)
 	}
-	must(t, db.EndLease(ctx, tillRepository, first)) // and ends nothing
+	must(t, db.EndLease(ctx, tillRepository, first)) // ends nothing
 	must(t, db.BeatLease(ctx, tillRepository, second))
 	must(t, db.EndLease(ctx, tillRepository, second))
 	if _, err := db.TakeLease(ctx, tillRepository, "three", never); err != nil {
@@ -107,7 +107,7 @@ func TestCommentsAreTakenUpOnce(t *testing.T) {
 		must(t, db.SaveReviewComment(ctx, tillRepository, 7, c))
 	}
 	other := c
-	other.Comment = "11" // somebody said more
+	other.Comment = "11" // with another comment
 	other.State = store.CommentOpen
 	must(t, db.SaveReviewComment(ctx, tillRepository, 7, other))
 	list, err := db.ReviewComments(ctx, tillRepository, 7)

@@ -15,7 +15,7 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// iteration is one as a loop begins it.
+// iteration returns an iteration as a loop begins it.
 func iteration(id string) loop.Iteration {
 	return loop.Iteration{
 		ID: id, Workspace: shop, Owner: "me", Fence: "fence of " + id, Phase: loop.Work,
@@ -24,7 +24,7 @@ func iteration(id string) loop.Iteration {
 	}
 }
 
-// wantLast checks which iteration is the last; none when want is the zero one.
+// wantLast checks the last iteration; a zero want means none.
 func wantLast(t *testing.T, db *store.DB, want loop.Iteration) {
 	t.Helper()
 	got, ok, err := db.LastIteration(t.Context(), shop)
@@ -126,7 +126,7 @@ func TestASingleRunIsNotTheLastLoop(t *testing.T) {
 	single.Order.Single = true
 	single, err = a.StartIteration(t.Context(), single)
 	must(t, err)
-	wantLast(t, a, single) // while it is open it has to be looked at
+	wantLast(t, a, single) // an open one must be considered
 	single.Phase = loop.Settled
 	must(t, a.SaveIteration(t.Context(), single))
 	wantLast(t, a, first)

@@ -23,7 +23,7 @@ import (
 // shop is the workspace of the tests.
 const shop = "/home/ada/shop"
 
-// wantError checks that err is the one that is wanted.
+// wantError checks that err is the wanted error.
 func wantError(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -31,7 +31,7 @@ func wantError(t *testing.T, what string, err, want error) {
 	}
 }
 
-// one counts how many of eight writers at once succeed; the others must get ErrFenced.
+// one checks that exactly one of eight concurrent writers succeeds, and that the others get ErrFenced.
 func one(t *testing.T, act func(i int) error) {
 	t.Helper()
 	var mu sync.Mutex
@@ -81,7 +81,7 @@ func TestAMemoryCountsOnce(t *testing.T) {
 		shop+"|1|r1|one\uFFFD\uFFFD|false", shop+"|2|r2|two|false", shop+"|3|r3|three|true", "/other|1|r4|other|true")
 }
 
-// change records a run that promoted what a candidate proposed, after another candidate that did not pass.
+// change records a run that promoted one candidate, after another candidate that did not pass.
 func change(t *testing.T, db *store.DB, id, undoOf string, paths ...string) {
 	t.Helper()
 	must(t, db.Create(t.Context(), record(id)))
@@ -91,7 +91,7 @@ func change(t *testing.T, db *store.DB, id, undoOf string, paths ...string) {
 	for _, path := range paths {
 		won.Changeset.Changes = append(won.Changeset.Changes, workspace.Change{Op: workspace.Create, Path: path, Mode: 0o644, After: []byte(id)})
 	}
-	same := lost // the same files as those promoted, with other content
+	same := lost // the same files as the promoted ones, with other content
 	same.Changeset.Changes = append([]workspace.Change{}, won.Changeset.Changes...)
 	same.Changeset.Changes[0].After = []byte("other")
 	for _, c := range []gate.Candidate{lost, won, same, lost} {
@@ -129,7 +129,7 @@ func TestHistoryIsWhatStands(t *testing.T) {
 	expect(1, second)
 	expect(0)
 
-	// What is under way, what was put back, and what never was a candidate.
+	// Promotions in progress or rolled back, and one that was never a candidate.
 	must(t, a.Create(t.Context(), record("01d1")))
 	must(t, a.SavePromotion(t.Context(), "01d1", 1, run.Promotion{Status: run.Prepared, Changeset: changes()}))
 	must(t, a.Create(t.Context(), record("01d2")))
@@ -144,7 +144,7 @@ func TestHistoryIsWhatStands(t *testing.T) {
 	want(t, a, `select run, path, files, diff from v_history where files > 1`, "01b|Z, a, b and 2 more|5|diff 01b")
 }
 
-// queue checks who waits, in order: path, causes, diffs and runs.
+// queue checks the waiting files, in order: path, causes, diffs and runs.
 func queue(t *testing.T, db *store.DB, want ...loop.Waiting) {
 	t.Helper()
 	got, err := db.Queue(t.Context(), shop)
@@ -154,7 +154,7 @@ func queue(t *testing.T, db *store.DB, want ...loop.Waiting) {
 	}
 }
 
-// waiting is a file that one cause made wait.
+// waiting returns a file that waits for one cause.
 func waiting(path, because string, runs ...string) loop.Waiting {
 	return loop.Waiting{Path: path, Because: because, Diff: "-" + because, From: runs}
 }
@@ -168,7 +168,7 @@ func TestTheQueueIsServedInOrder(t *testing.T) {
 	z := loop.Waiting{Path: "z", Because: "one\nthree", Diff: "-one\n-three", From: []string{"r1"}}
 	queue(t, b, z, waiting("a", "two", "r1"))
 
-	// Once for each run, in any process.
+	// Each run queues a file only once, from any process.
 	must(t, b.Enqueue(t.Context(), shop, "r1", []loop.Waiting{waiting("a", "again"), waiting("m", "late")}))
 	must(t, b.Enqueue(t.Context(), shop, "r2", []loop.Waiting{waiting("z", "four\x00")}))
 	z = loop.Waiting{Path: "z", Because: "one\nthree\nfour\uFFFD", Diff: "-one\n-three\n-four\uFFFD", From: []string{"r1", "r2"}}
@@ -180,7 +180,7 @@ func TestTheQueueIsServedInOrder(t *testing.T) {
 	must(t, a.Enqueue(t.Context(), shop, "r1", []loop.Waiting{waiting("z", "served meanwhile")}))
 	queue(t, b, waiting("a", "two", "r1"), waiting("m", "late", "r1"))
 
-	// Who waits anew waits behind the others, and is not served by what came before.
+	// A file that waits again goes to the end, and an earlier service does not count for it.
 	must(t, b.Enqueue(t.Context(), shop, "r4", []loop.Waiting{waiting("z", "five")}))
 	must(t, a.Served(t.Context(), shop, "r3", "z"))
 	queue(t, a, waiting("a", "two", "r1"), waiting("m", "late", "r1"), waiting("z", "five", "r4"))
@@ -199,7 +199,7 @@ func TestManyRunsQueueAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		list := []loop.Waiting{waiting("a", fmt.Sprint(i)), waiting("b", fmt.Sprint(i)), waiting("c", fmt.Sprint(i))}
-		if i%2 == 1 { // in each other's way
+		if i%2 == 1 { // so that they block each other
 			list[0], list[2] = list[2], list[0]
 		}
 		for _, db := range []*store.DB{a, b} {

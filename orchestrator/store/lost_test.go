@@ -15,14 +15,13 @@ import (
 	"agent/orchestrator/survey"
 )
 
-// An entry is one write of the knowledge, with the tag by which the server says that it is done.
+// An entry is one write of the knowledge, with the tag that the server sends once it is done.
 type entry struct {
 	name, tag string
 	act       func(ctx context.Context) error
 }
 
-// writes lists every write of the knowledge, in an order in which each has something to do once
-// and would show when it were done twice.
+// writes lists every write of the knowledge, in an order in which each takes effect once and would show if it were done twice.
 func writes(db *store.DB) []entry {
 	var number, proposal int64
 	it := iteration("01iter")

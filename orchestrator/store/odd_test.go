@@ -19,7 +19,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// Of many processes that begin one on a repository, one does; other hosts and repositories are nothing to it.
+// If many processes begin an integration on one repository, one succeeds. Other hosts and repositories are independent.
 func TestOfManyIntegrationsOneBegins(t *testing.T) {
 	t.Parallel()
 	a, b, url := two(t)
@@ -48,7 +48,7 @@ func TestOfManyIntegrationsOneBegins(t *testing.T) {
 	}
 }
 
-// One that has ended comes back to life only where nothing else took its place, and what cannot be is refused.
+// An ended integration can be reopened only if no other one has replaced it; an invalid one is refused.
 func TestAnIntegrationThatEndedIsNotInTheWay(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -75,7 +75,7 @@ func TestAnIntegrationThatEndedIsNotInTheWay(t *testing.T) {
 	}
 }
 
-// Numbers are the callers': a gap between them, as of an attempt that nobody reviewed, loses no review and mixes none up.
+// Callers assign the numbers. A gap, for instance an attempt without a review, neither loses nor mixes up reviews.
 func TestReviewsWithGapsAreReadBack(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
@@ -94,7 +94,7 @@ func TestReviewsWithGapsAreReadBack(t *testing.T) {
 	}
 }
 
-// Two that write one review leave one, whole; what cannot be is refused, and leaves nothing of it.
+// Concurrent writes of one review leave it once and complete. An invalid one is refused and leaves nothing behind.
 func TestAReviewIsWrittenWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	a, b, url := two(t)
@@ -126,7 +126,7 @@ func TestAReviewIsWrittenWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A score is a number from 0 to 1; of two processes that report at once each is recorded, and the last one is read whole.
+// A score is a number from 0 to 1. Reports of concurrent processes are all recorded, and the last one is read completely.
 func TestReportsOfManyAndOfOddNumbers(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)

@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// The states of plans and of their tasks stand in the record as they do in the program.
+// The record has the same states of plans and tasks as the program.
 func TestTheStatesOfPlansInSQLAreThoseInGo(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.New(t)

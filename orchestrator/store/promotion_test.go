@@ -20,7 +20,7 @@ import (
 	"agent/verify/policy"
 )
 
-// changes has every operation, empty files, NUL and broken UTF-8 in it.
+// changes returns every operation, with empty files, NUL and invalid UTF-8.
 func changes() workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Create, Path: "a/empty", After: []byte{}, Mode: 0o755},
@@ -68,7 +68,7 @@ func TestAPromotionComesBackByteForByte(t *testing.T) {
 func TestAnEmptyFileIsNoAbsentFile(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
-	promote(t, db, "01run", "", workspace.Changeset{Changes: []workspace.Change{ // nil, as a reader of files may give it
+	promote(t, db, "01run", "", workspace.Changeset{Changes: []workspace.Change{ // nil, as a reader of files may return it
 		{Op: workspace.Modify, Path: "emptied", Before: []byte("x"), Mode: 0o644},
 		{Op: workspace.Modify, Path: "filled", After: []byte("x"), Mode: 0o644},
 	}})
@@ -198,8 +198,8 @@ func TestLargeFilesArePromoted(t *testing.T) {
 	}
 }
 
-// A candidate with more gates, findings and files than are sent one by one, and one
-// with more of each kind alone: what refers to another row comes after it.
+// Some candidates have more gates, findings and files than fit one statement, others have many of only one kind. Rows that refer to other
+// rows follow them.
 func TestManyRowsOfACandidateComeBack(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)
@@ -237,7 +237,7 @@ func TestManyRowsOfACandidateComeBack(t *testing.T) {
 	}
 }
 
-// What a file held is told as far back as promotions that nobody had to approve lead to it without a gap, and never more than five.
+// Earlier contents of a file are returned back through promotions without a needed approval and without a gap, and at most five.
 func TestWhatAFileHeldBeforeTheLastPromotions(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -245,7 +245,7 @@ func TestWhatAFileHeldBeforeTheLastPromotions(t *testing.T) {
 		t.Helper()
 		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, Before: []byte(before), After: []byte(after), Mode: 0o644}}}
 		must(t, db.Create(t.Context(), record(id)))
-		// Another candidate, which was held and not written, approves nothing.
+		// Another candidate, which was held and not written, counts as no approval.
 		other := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, Before: []byte(before), After: []byte("other"), Mode: 0o644}}}
 		must(t, db.SaveCandidate(t.Context(), id, 1, gate.Candidate{Verdict: verify.Pass, Changeset: other, Holds: []policy.Hold{{Path: name, Kind: policy.WeakerTest, Block: true}}}))
 		must(t, db.SaveCandidate(t.Context(), id, 1, gate.Candidate{Verdict: verify.Pass, Changeset: cs, Holds: holds}))

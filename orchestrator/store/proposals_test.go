@@ -59,8 +59,7 @@ func TestProposalsWaitForADecision(t *testing.T) {
 	}
 }
 
-// What is open is not recorded twice, whoever proposes it; once it was settled
-// it may be proposed again.
+// An open proposal is not recorded twice, whoever proposes it. Once settled, it may be proposed again.
 func TestAProposalIsOpenOnce(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
@@ -96,8 +95,7 @@ func TestAProposalIsOpenOnce(t *testing.T) {
 	wantError(t, "unknown", err, database.ErrNotFound)
 }
 
-// A directive was attended to by a run that promoted, or was rejected with
-// something tried.
+// A directive is dealt with if its run promoted or was rejected, except by policy without a candidate.
 func TestDirectivesAreAttendedToOnce(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)

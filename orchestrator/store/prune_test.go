@@ -38,10 +38,10 @@ func TestPruneRemovesWhatNothingNeeds(t *testing.T) {
 	p := newPast(t)
 	ctx := t.Context()
 	p.rejected("01old", "one")
-	p.rejected("02old", "shared", func() { // its promotion was put back
+	p.rejected("02old", "shared", func() { // its promotion was rolled back
 		must(t, p.db.SavePromotion(ctx, "02old", 1, run.Promotion{Status: run.RolledBack, Changeset: aFile("tried")}))
 	})
-	// What stays: promoted, undone and the undo; named by a proposal, an order, an iteration; in work; not old enough.
+	// These stay: promoted, undone and the undo; named by a proposal, an order or an iteration; in progress; too recent.
 	p.begin("03promoted", "2026-03-01 10:00")
 	p.wrote("03promoted", "", "--yes", "2026-03-01 10:00")
 	p.begin("04undo", "2026-03-01 11:00")
@@ -67,8 +67,8 @@ func TestPruneRemovesWhatNothingNeeds(t *testing.T) {
 	must(t, p.db.Save(ctx, "old", []byte("12345")))
 	p.set(`update cache set used = clock_timestamp() - interval '2 days' where key = 'old'`)
 
-	// Of each run 8 bytes of patch, 4 of diff, 5 of output, 23 of question and 1 of answer; then the contents one and tried, and
-	// the cached result. What two runs share goes with the last of them.
+	// Each run has 8 bytes of patch, 4 of diff, 5 of output, 23 of question and 1 of answer. The contents one and tried and the cached
+	// result are added. Contents that two runs share are removed with the last of them.
 	want := store.Pruned{Runs: 2, Requests: 2, Contents: 2, Cached: 1, Bytes: 2*(8+4+5+23+1) + 3 + 5 + 5}
 	before = before.Add(-time.Hour)
 	if got, err := p.db.Prunable(ctx, before); err != nil || got != want {
@@ -105,7 +105,7 @@ func blocked(t *testing.T, conn *pgx.Conn, name string) {
 	}
 }
 
-// locked connects, runs a statement in a transaction, and leaves that open.
+// locked opens a connection, runs a statement in a transaction, and leaves the transaction open.
 func locked(t *testing.T, dsn, sql string, args ...any) (*pgx.Conn, pgx.Tx) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -120,11 +120,11 @@ func locked(t *testing.T, dsn, sql string, args ...any) (*pgx.Conn, pgx.Tx) {
 
 func TestAPruneThatWasStoppedGoesOn(t *testing.T) {
 	t.Parallel()
-	dsn := storetest.Past(t, 2000) // 400 runs, of which 299 may go: three batches
+	dsn := storetest.Past(t, 2000) // 400 runs, of which 299 may be removed: three batches
 	db, err := store.Open(t.Context(), named(t, dsn, t.Name()))
 	must(t, err)
 	defer db.Close()
-	// The second batch has to wait for this one, and is stopped then.
+	// The second batch must wait for this lock, and is then stopped.
 	conn, tx := locked(t, dsn, `select from model_call where run = $1 for update`, storetest.RunName(201))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -141,16 +141,16 @@ func TestAPruneThatWasStoppedGoesOn(t *testing.T) {
 		t.Fatalf("stopped after %+v, %v", first, err)
 	}
 	must(t, tx.Rollback(t.Context()))
-	for gone := false; !gone; time.Sleep(5 * time.Millisecond) { // the server lets go a moment after the client
+	for gone := false; !gone; time.Sleep(5 * time.Millisecond) { // the server ends a moment after the client
 		must(t, conn.QueryRow(t.Context(), `select not exists (select from pg_stat_activity where application_name = $1 and state <> 'idle')`, t.Name()).Scan(&gone))
 	}
-	// Each run is there whole, or not at all.
+	// Each run is there completely or not at all.
 	if got := value(t, dsn, `select count(*) || ' ' || count(*) filter (where (select count(*) from gate g where g.run = r.id) = 5
 			and (select count(*) from run_state s where s.run = r.id) = 3 and (select count(*) from model_call c where c.run = r.id) = 1)
 			|| ' ' || (select count(*) from model_call) from run r`); got != "300 300 300" {
 		t.Errorf("runs, whole ones and requests: %s", got)
 	}
-	// Of 2000 contents the hundred runs that were promoted name one each, and so does the one in work.
+	// Of 2000 contents, the hundred promoted runs name one each, and the run in progress names one.
 	if got, err := db.Prune(t.Context(), time.Now()); err != nil || got.Runs != 199 || got.Contents != 1899 {
 		t.Errorf("it went on with %+v, %v", got, err)
 	}
@@ -159,7 +159,7 @@ func TestAPruneThatWasStoppedGoesOn(t *testing.T) {
 	}
 }
 
-// A writer finds its content there, and a prune removes it before the writer refers to it.
+// A writer finds its content in the database, and a prune removes it before the writer refers to it.
 func TestContentThatAPruneTookIsStoredAgain(t *testing.T) {
 	t.Parallel()
 	for what, save := range map[string]func(*store.DB, workspace.Changeset) error{
@@ -192,7 +192,7 @@ func TestContentThatAPruneTookIsStoredAgain(t *testing.T) {
 	}
 }
 
-// saw keeps a workspace of one file and records that a run saw it.
+// saw stores a workspace of one file and records that a run saw it.
 func (p past) saw(id, content string) (inventory string) {
 	p.Helper()
 	m := (&workspace.Manifest{}).With(workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "a", After: []byte(content), Mode: 0o644}}})
@@ -204,7 +204,7 @@ func (p past) saw(id, content string) (inventory string) {
 	return inventory
 }
 
-// TestWhatARunSawStaysAsLongAsTheRun, though nothing but an inventory names its files.
+// TestWhatARunSawStaysAsLongAsTheRun checks files that only an inventory names.
 func TestWhatARunSawStaysAsLongAsTheRun(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
@@ -221,7 +221,7 @@ func TestWhatARunSawStaysAsLongAsTheRun(t *testing.T) {
 	dry, err := p.db.Prunable(t.Context(), before)
 	must(t, err)
 	got, err := p.db.Prune(t.Context(), before)
-	// The contents one and two, what the first saw, and its inventory: the other is that of both.
+	// Removed are the contents one and two, what the first run saw, and its inventory; the other inventory is shared.
 	if err != nil || got != dry || got.Runs != 2 || got.Contents != 4 {
 		t.Errorf("removed %+v, %v, and would have removed %+v", got, err, dry)
 	}
@@ -232,7 +232,7 @@ func TestWhatARunSawStaysAsLongAsTheRun(t *testing.T) {
 	}
 }
 
-// TestARecordingOfWhatAPruneTookSaysSo: the run ends as it did, and cannot be replayed.
+// TestARecordingOfWhatAPruneTookSaysSo checks that the run ends as it did, but cannot be replayed.
 func TestARecordingOfWhatAPruneTookSaysSo(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)

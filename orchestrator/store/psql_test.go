@@ -44,7 +44,7 @@ func TestPsqlIsToldWhatTheAddressSays(t *testing.T) {
 			t.Errorf("no %q in %q", want, env[i])
 		}
 	}
-	// Of keywords nobody knows what they say of TLS.
+	// A connection string of keywords gives no environment, because its TLS settings are unknown.
 	words := "host=" + u.Hostname() + " port=" + u.Port() + " user=" + u.User.Username() + " password=" + password + " dbname=agent_test search_path=" + q.Get("search_path")
 	other, err := store.Open(t.Context(), words)
 	must(t, err)

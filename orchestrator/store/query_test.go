@@ -18,7 +18,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// table runs a query and returns its columns and rows as lines; null is ∅.
+// table runs a query and returns its column names and rows as lines; ∅ stands for null.
 func table(ctx context.Context, db query.Runner, sql string) ([]string, error) {
 	var lines []string
 	err := db.Query(ctx, sql, func(columns []query.Column) error {
@@ -95,7 +95,7 @@ func TestAReaderReadsViewsAndNothingElse(t *testing.T) {
 		`select`:                                                         "SELECT",
 	} {
 		got, err := table(t.Context(), db.Runner, sql)
-		if hint == "" { // harmless: the same reader once more
+		if hint == "" { // harmless: the reader stays the same
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
 			}
@@ -129,7 +129,7 @@ func TestAQueryLeavesNothingOnItsConnection(t *testing.T) {
 	if got, err := table(t.Context(), db.Runner, `select count(*) from v_runs`); err != nil || got[1] != "0" {
 		t.Errorf("the next query: %q, %v", got, err)
 	}
-	// The server frees the lock when the connection ends, which is a moment after the client closed it.
+	// The server releases the lock when the connection ends, which is a moment after the client closed it.
 	conn, err := pgx.Connect(t.Context(), dsn)
 	must(t, err)
 	defer conn.Close(t.Context())
@@ -187,7 +187,7 @@ func TestAQueryHasATimeLimit(t *testing.T) {
 	}
 }
 
-// A user who may not make roles, as on a shared server, still has a history and reads it.
+// A user without the right to create roles, as on a shared server, still has a readable history.
 func TestAUserWithoutRolesReadsAsItself(t *testing.T) {
 	t.Parallel()
 	dsn := plainUser(t)
@@ -209,7 +209,7 @@ func TestAUserWithoutRolesReadsAsItself(t *testing.T) {
 	}
 }
 
-// plainUser makes a user that owns one schema and may nothing else, and returns its URL.
+// plainUser creates a user that owns one schema and has no other rights, and returns its URL.
 func plainUser(t *testing.T) string {
 	t.Helper()
 	dsn := storetest.Schema(t)
@@ -232,8 +232,7 @@ func plainUser(t *testing.T) string {
 	return u.String()
 }
 
-// TestOnlyTheCacheIsWrittenUnhurried: the connection that wrote it waits for the disk
-// again with what comes next.
+// TestOnlyTheCacheIsWrittenUnhurried checks that the connection that wrote the cache waits for the disk again in its next statement.
 func TestOnlyTheCacheIsWrittenUnhurried(t *testing.T) {
 	t.Parallel()
 	_, address := storetest.New(t)

@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// scored is a report with some rows: a score below 0 is none.
+// scored returns a report with these rows; a score below 0 means none.
 func scored(scores map[string]float64) report.Report {
 	r := report.Report{Rows: []report.Row{}}
 	for _, name := range []string{"readme", "tests", "build"} {

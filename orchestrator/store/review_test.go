@@ -19,7 +19,7 @@ import (
 	"agent/verify"
 )
 
-// listed names the promotions that a filter finds, with who reviewed them.
+// listed names the promotions that match a filter, with their reviewers.
 func listed(t *testing.T, db *store.DB, filter history.ReviewFilter) string {
 	t.Helper()
 	found, err := db.Promotions(t.Context(), filter)
@@ -72,8 +72,7 @@ func TestAPromotionWaitsForItsReview(t *testing.T) {
 	}
 }
 
-// The models of a run are those that wrote code for it, and its cost is of all
-// that it asked.
+// The models of a run are those that wrote code for it; its cost covers all its requests.
 func TestAReviewTellsModelAndCost(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -104,7 +103,7 @@ func TestAReviewTellsModelAndCost(t *testing.T) {
 	}
 }
 
-// What a plan delivered has the models that worked on its tasks; one that was carried out again from its record has those of that plan, and cost nothing.
+// A delivered plan has the models of its tasks. One carried out again from its record has the models of that plan, and cost nothing.
 func TestADeliveredPlanHasTheModelsOfItsTasks(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -140,13 +139,13 @@ func TestTheHistoryOfAFileFollowsItsNames(t *testing.T) {
 		c := workspace.Change{Op: op, Path: path, From: from, Before: []byte(before), After: []byte(after), Mode: 0o644}
 		return workspace.Changeset{Changes: []workspace.Change{c}}
 	}
-	promote(t, db, "01a", "", one(workspace.Modify, "new.py", "", "other", "file")) // goes away before the name is given anew
+	promote(t, db, "01a", "", one(workspace.Modify, "new.py", "", "other", "file")) // is renamed before the name is used again
 	promote(t, db, "01b", "", one(workspace.Rename, "gone.py", "new.py", "file", "file"))
 	promote(t, db, "01c", "", one(workspace.Create, "old.py", "", "", "1"))
 	promote(t, db, "01d", "", one(workspace.Rename, "new.py", "old.py", "1", "2"))
 	promote(t, db, "01e", "", one(workspace.Modify, "old.py", "", "not", "this"))
 	promote(t, db, "01f", "01d", one(workspace.Rename, "old.py", "new.py", "2", "1"))
-	promote(t, db, "01g", "", workspace.Changeset{Changes: []workspace.Change{ // two files change places
+	promote(t, db, "01g", "", workspace.Changeset{Changes: []workspace.Change{ // two files are swapped
 		{Op: workspace.Rename, Path: "old.py", From: "side.py", Before: []byte("s"), After: []byte("s"), Mode: 0o644},
 		{Op: workspace.Rename, Path: "side.py", From: "old.py", Before: []byte("1"), After: []byte("1"), Mode: 0o644},
 	}})

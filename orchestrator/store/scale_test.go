@@ -10,21 +10,21 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// What a list or a run costs must not grow with the history.
+// The cost of a list or a run must not grow with the history.
 func TestListsAndRunsAreFoundByAnIndex(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.Past(t, 20_000)
 	const runs, least = 4000, 900
 	scanned := storetest.Scanned(t, dsn, least, func(db *store.DB) {
 		for _, filter := range []history.RunFilter{{}, {Workspace: "/w/7"}, {State: string(run.Promoted)}, {Workspace: "/w/7", State: string(run.Rejected)}} {
-			filter.Limit = 10 // a hundred of so few runs are read faster from end to end
+			filter.Limit = 10 // with so few runs, a hundred are read faster by a full scan
 			list, err := db.Runs(t.Context(), filter)
 			must(t, err)
 			if len(list) == 0 || filter.Workspace != "" && list[0].Workspace != filter.Workspace || filter.State != "" && string(list[0].State) != filter.State {
 				t.Errorf("%+v: %d runs", filter, len(list))
 			}
 		}
-		// Ten times, since a plan of a prepared statement may change with the sixth.
+		// Ten times, because the plan of a prepared statement may change at the sixth execution.
 		for n := range 10 {
 			id := storetest.RunName(runs - n)
 			d, err := db.Run(t.Context(), id)
@@ -47,7 +47,7 @@ func TestListsAndRunsAreFoundByAnIndex(t *testing.T) {
 	if len(scanned) > 0 {
 		t.Errorf("read from end to end: %v", scanned)
 	}
-	// A question that has no index is seen.
+	// A query without an index is detected.
 	scanned = storetest.Scanned(t, dsn, least, func(db *store.DB) { rows(t, db, `select count(*) from v_gates where output like '%x'`) })
 	if !slices.Contains(scanned, "gate") {
 		t.Errorf("a read of every gate shows as %v", scanned)

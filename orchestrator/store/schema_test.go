@@ -21,7 +21,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// value runs a query on a connection of its own and returns its first column, in lines.
+// value runs a query on a separate connection and returns its first column, one value per line.
 func value(t *testing.T, url, sql string, args ...any) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -34,7 +34,7 @@ func value(t *testing.T, url, sql string, args ...any) string {
 	return strings.Join(lines, "\n")
 }
 
-// constants returns the values of the constants of a named string type in the Go files of a directory.
+// constants returns the values of a string type's constants in the Go files of a directory.
 func constants(t *testing.T, dir, name string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -80,7 +80,7 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 	}
 	declared := slices.Sorted(slices.Values(ordered))
 	slices.Sort(failed)
-	// Before it is sorted: the sentence that lists the ends has them in their order.
+	// Built before sorting, because the sentence lists the ends in their order.
 	ends := strings.Join(final[:len(final)-1], ", ") + " and " + final[len(final)-1] + " are ends"
 	if said := value(t, url, `select col_description('v_runs'::regclass, 2)`); !strings.HasSuffix(said, ends) {
 		t.Errorf("the comment on v_runs.state is %q, want it to end with %q", said, ends)
@@ -148,7 +148,7 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 	}
 }
 
-// The package's documentation lists the tables that there are.
+// The package documentation lists the existing tables.
 func TestTheDocumentationListsEveryTable(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.New(t)
@@ -189,7 +189,7 @@ func TestTheDatabaseRefusesNamesThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// Whoever writes past the store meets the same rules.
+// Statements that bypass the store are subject to the same rules.
 func TestTheDatabaseItselfGuardsItsRules(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)

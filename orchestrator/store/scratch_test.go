@@ -20,7 +20,7 @@ func TestAScratchSchemaIsMigratedAndDropped(t *testing.T) {
 	t.Parallel()
 	_, address := storetest.New(t)
 	name := fmt.Sprintf("agent_scratch_%d", os.Getpid())
-	for range 2 { // the second finds what a killed one left
+	for range 2 { // the second finds the remains of a killed one
 		own, drop, err := database.Scratch(t.Context(), address, name)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestAScratchSchemaIsMigratedAndDropped(t *testing.T) {
 	}
 }
 
-// A password that goes by a file counts as one in the address, whatever its characters are.
+// A password in a file works like one in the address, whatever characters it has.
 func TestAPasswordGoesByAFile(t *testing.T) {
 	for _, password := range []string{"plain", `a:b\c\:d`, "ä %41+&?#/@ b", `\`} {
 		passfile(t, nil)
@@ -81,7 +81,7 @@ func TestAPasswordGoesByAFile(t *testing.T) {
 	if bare, file, err := database.Apart("postgres://me@/db?host=/run"); err != nil || file != nil || bare != "postgres://me@/db?host=/run" {
 		t.Errorf("without a password: %q, %q, %v", bare, file, err)
 	}
-	// The real server lets in who has the file, and nobody else.
+	// The real server accepts a client with the file, and no other.
 	bare, file, err := database.Apart(storetest.Schema(t))
 	if err != nil || file == nil {
 		t.Fatalf("%q, %v", file, err)
@@ -98,7 +98,7 @@ func TestAPasswordGoesByAFile(t *testing.T) {
 	}
 }
 
-// passfile makes content the file that PGPASSFILE names.
+// passfile makes PGPASSFILE name a file with this content.
 func passfile(t *testing.T, content []byte) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "passwords")

@@ -25,7 +25,7 @@ import (
 	"agent/verify/policy"
 )
 
-// record is a run as a process begins it.
+// record returns a run as a process begins it.
 func record(id string) run.Record {
 	return run.Record{
 		ID: id, Workspace: "/home/ada/shop", Intent: "patch good.xml", Patch: []byte("<EDIT>\x00\xff"),
@@ -33,7 +33,7 @@ func record(id string) run.Record {
 	}
 }
 
-// begin opens a database of the test's own with one run in it.
+// begin opens a database for the test that contains one run.
 func begin(t *testing.T, id string) *store.DB {
 	t.Helper()
 	db, _ := storetest.New(t)
@@ -48,7 +48,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// advance takes a run through states in order.
+// advance takes a run through the states in order.
 func advance(t *testing.T, db *store.DB, id string, token int64, states ...run.State) {
 	t.Helper()
 	for _, s := range states {
@@ -125,7 +125,7 @@ func TestARunEndsOnce(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrFinished", name, err)
 		}
 	}
-	must(t, db.Beat(t.Context(), "01run", 1)) // a heartbeat that comes late is nobody's fault
+	must(t, db.Beat(t.Context(), "01run", 1)) // a late heartbeat is not an error
 	if _, err := db.Claim(t.Context(), "01run", 1, "other"); !errors.Is(err, run.ErrFenced) {
 		t.Errorf("claim: got %v, want ErrFenced", err)
 	}
@@ -290,7 +290,7 @@ func TestRunsAreListedAndFoundByPrefix(t *testing.T) {
 	}
 }
 
-// candidate has something in every field.
+// candidate returns a candidate with a value in every field.
 func candidate() gate.Candidate {
 	return gate.Candidate{
 		Verdict: verify.Fail, Digest: "d1", Diff: "--- a\n+++ b\n", Thought: "this is right",
@@ -329,7 +329,7 @@ func TestCandidatesComeBackWhole(t *testing.T) {
 	}
 }
 
-// How many changed lines ran can be asked for by file; what was not measured has no row.
+// The executed share of changed lines can be queried by file; a file that was not measured has no row.
 func TestExecutedLinesAreRows(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)
@@ -343,7 +343,7 @@ func TestExecutedLinesAreRows(t *testing.T) {
 	}
 }
 
-// What --json prints of a finding can be asked for in SQL.
+// Every field of a finding that --json prints can be queried in SQL.
 func TestFindingsAreRowsOfTheSameShape(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)

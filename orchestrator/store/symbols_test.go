@@ -18,7 +18,7 @@ import (
 // reader names the scanner of these tests.
 const reader = "scanner 1"
 
-// symbols reads the files of the ledger with their documents in one form.
+// symbols reads the files of the ledger, with their documents in a normalized form.
 func symbols(t *testing.T, db *store.DB, dir string) map[string]string {
 	t.Helper()
 	sums, err := db.SymbolSums(t.Context(), dir, reader)
@@ -56,7 +56,7 @@ func TestOnlyChangedFilesOfTheLedgerAreReplaced(t *testing.T) {
 	}
 }
 
-// What another scanner found is not there, until this one has read the file too.
+// A file that another scanner read is absent until this scanner has read it too.
 func TestScannersAreToldApart(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -78,7 +78,7 @@ func TestScannersAreToldApart(t *testing.T) {
 	}
 }
 
-// A model's words stand beside the scanner's own, until the file changes.
+// A model's summary takes precedence over the scanner's, and counts as outdated once the file changes.
 func TestSummariesAreKeptByFile(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -107,7 +107,7 @@ func TestALedgerOfManyFilesIsKept(t *testing.T) {
 	db, _ := storetest.New(t)
 	files := map[string]survey.SymbolFile{}
 	doc := []byte(`{"language":"go","definitions":["` + strings.Repeat("x", 10_000) + `"]}`)
-	for i := range 500 { // several batches, the last one not full
+	for i := range 500 { // several batches, the last one incomplete
 		files[fmt.Sprintf("f%04d.go", i)] = survey.SymbolFile{SHA256: fmt.Sprint(i), Doc: doc}
 	}
 	must(t, db.SaveSymbols(t.Context(), shop, reader, files, nil))

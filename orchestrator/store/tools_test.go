@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// toolCall is a call with something in every field.
+// toolCall returns a call with a value in every field.
 func toolCall(number int, digest string) conversation.Call {
 	return conversation.Call{
 		Step: "propose/1", Round: 2, Number: number, Tool: "read", Arguments: `{"path":"a.py"}`, Digest: digest, Head: "a.py, 1 lines",
@@ -43,7 +43,7 @@ func TestCallsOfToolsAreFoundAgain(t *testing.T) {
 			t.Errorf("%+v is found: %v, %v", c, ok, err)
 		}
 	}
-	// A credential in the arguments is not for who reads the record.
+	// A credential in the arguments is not visible to readers of the record.
 	secret := toolCall(2, "d3")
 	secret.Arguments = `{"content":"token = ghp` + `_abcdefghijklmnopqrstuvwxyz0123456789"}`
 	must(t, w.SaveCall(t.Context(), secret))
@@ -82,7 +82,7 @@ func TestTheLastEndOfAConversationCounts(t *testing.T) {
 	must(t, db.Create(t.Context(), record("01run")))
 	w := db.Workbench("01run", "")
 	must(t, w.SaveCall(t.Context(), toolCall(1, "d1")))
-	// The answer is told by its digest alone.
+	// The view shows only the digest of the answer.
 	if got := value(t, dsn, `select coalesce(conversation_end, 'under way') || ' ' || bytes || ' ' || failed || ' ' || (answer = encode(sha256('\x7800ff0a'), 'hex')) from v_tool_calls`); got != "under way 40 true true" {
 		t.Errorf("the view shows %s", got)
 	}

@@ -21,15 +21,15 @@ import (
 	"agent/verify/policy"
 )
 
-// A past is a history that tests make by the store's own calls; only the
-// moments are set by hand, since the store takes those from its clock.
+// A past is a history that tests create with the store's own calls. Only the times are set by hand, because the store takes them from its
+// clock.
 type past struct {
 	*testing.T
 	db   *store.DB
 	conn *pgx.Conn
 }
 
-// newPast has a session time zone in which no day is one of UTC.
+// newPast uses a session time zone whose days never coincide with the days of UTC.
 func newPast(t *testing.T) past {
 	t.Helper()
 	_, dsn := storetest.New(t)
@@ -50,7 +50,7 @@ func (p past) set(sql string, args ...any) {
 	must(p.T, err)
 }
 
-// asked has a run ask a model before it goes on.
+// asked makes a run ask a model first.
 func (p past) asked(scope, vendor string, end bool) {
 	p.Helper()
 	r := call(scope, "propose/1", "d")
@@ -62,7 +62,7 @@ func (p past) asked(scope, vendor string, end bool) {
 	}
 }
 
-// begin records a run of a day.
+// begin records a run on a day.
 func (p past) begin(id, day string) {
 	p.Helper()
 	must(p.T, p.db.Create(p.Context(), record(id)))
@@ -84,13 +84,13 @@ func (p past) wrote(id, undoOf, by, when string) {
 	p.set(`update promotion set at = $2 where run = $1`, id, at(p.T, when))
 }
 
-// ended records a run that came to nothing.
+// ended records a run without a result.
 func (p past) ended(id string, state run.State, v verify.Verdict, kind run.ProblemKind) {
 	p.Helper()
 	must(p.T, p.db.Finish(p.Context(), id, 1, run.Ending{State: state, Verdict: v, Error: &run.Problem{Kind: kind}}))
 }
 
-// at reads a moment of UTC.
+// at parses a time in UTC.
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
 	moment, err := time.ParseInLocation("2006-01-02 15:04", text, time.UTC)
@@ -98,17 +98,17 @@ func at(t *testing.T, text string) time.Time {
 	return moment
 }
 
-// aFile is a change of one file.
+// aFile returns a change of one file.
 func aFile(text string) workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "a.py", After: []byte(text), Mode: 0o644}}}
 }
 
-// judgedGate is one that judged in some seconds, with some bytes of memory.
+// judgedGate returns a gate that took some seconds and some bytes of memory.
 func judgedGate(name string, v verify.Verdict, seconds float64, peak int64) verify.Gate {
 	return verify.Gate{Name: name, Verdict: v, Seconds: seconds, Peak: peak}
 }
 
-// flaky is a test that a repetition excused.
+// flaky returns a gate with a test that a repetition excused.
 func flaky(failed int) verify.Gate {
 	g := judgedGate("tests", verify.Pass, 4, 10)
 	g.OldFindings = []verify.Finding{
@@ -118,11 +118,11 @@ func flaky(failed int) verify.Gate {
 	return g
 }
 
-// operated is a history with something in it for each view.
+// operated returns a history with something for each view.
 func operated(t *testing.T) past {
 	t.Helper()
 	p := newPast(t)
-	// A run that was healed, promoted by a person and undone; its first day is another one in Tokyo.
+	// A run that was repaired, promoted by a person and undone; its first day is a different one in Tokyo.
 	p.begin("01healed", "2026-03-01 23:30")
 	p.asked("01healed", "gemini", true)
 	p.tried("01healed", verify.Fail, judgedGate("lint", verify.Pass, 1, 100), judgedGate("tests", verify.Fail, 2, 300), judgedGate("smoke", verify.Fail, 1, 1))
@@ -134,7 +134,7 @@ func operated(t *testing.T) past {
 		where state in ('awaiting_approval', 'promoting')`, at(t, "2026-03-01 12:00"))
 	p.begin("02undo", "2026-03-02 11:00")
 	p.wrote("02undo", "01healed", "undo", "2026-03-02 11:00")
-	// One of the loop, whose questions are those of its iteration; it stands.
+	// A run of a loop, whose questions belong to its iteration; its promotion stands.
 	it, err := p.db.StartIteration(t.Context(), iteration("03iter"))
 	must(t, err)
 	loop := record("03loop")
@@ -147,7 +147,7 @@ func operated(t *testing.T) past {
 	p.tried("03loop", verify.Pass, flaky(2))
 	p.set(`update candidate set at = at + '1 minute' where run = '03loop'`)
 	p.wrote("03loop", "", "--yes", "2026-03-03 10:00")
-	// A patch that was given, and held by two rules.
+	// A supplied patch, held by two rules.
 	p.begin("04held", "2026-03-03 10:00")
 	held := judgedGate("tests", verify.Policy, 2, 50)
 	held.Findings = []verify.Finding{{File: "t.py", Rule: "test-removed", Message: "it is gone"}}
@@ -156,7 +156,7 @@ func operated(t *testing.T) past {
 		Verdict: verify.Policy, Gates: []verify.Gate{held}, Holds: []policy.Hold{{Path: "ci.yml", Kind: "ci", Reason: "it runs elsewhere", Block: true}},
 	}))
 	p.ended("04held", run.Rejected, verify.Policy, "policy")
-	// Trouble: out of memory twice, and no box at all.
+	// Failures: two times out of memory, and once without a box.
 	for _, id := range []string{"05oom", "06oom"} {
 		p.begin(id, "2026-03-03 11:00")
 		p.tried(id, verify.OOM, judgedGate("tests", verify.OOM, 5, 1000))
@@ -167,7 +167,7 @@ func operated(t *testing.T) past {
 	return p
 }
 
-// rows asks the reader, without the head; null is ∅.
+// rows runs a query as the reader and returns its rows without the header; ∅ stands for null.
 func rows(t *testing.T, db *store.DB, sql string) []string {
 	t.Helper()
 	lines, err := table(t.Context(), db.Runner, sql)
@@ -175,7 +175,7 @@ func rows(t *testing.T, db *store.DB, sql string) []string {
 	return lines[1:]
 }
 
-// Each answer is worked out by hand from the history of operated.
+// Each answer was worked out by hand from the history of operated.
 func TestViewsForOperatorsAnswer(t *testing.T) {
 	t.Parallel()
 	p := operated(t)
@@ -192,7 +192,7 @@ func TestViewsForOperatorsAnswer(t *testing.T) {
 		`select state, verdict, error_kind, gate, runs, share, last_run from v_failure_taxonomy order by runs desc, state`: {
 			"rejected|oom|gate|tests|2|0.5000|06oom", "failed|infra|infra|∅|1|0.2500|07infra", "rejected|policy|policy|tests|1|0.2500|04held",
 		},
-		// Of 2, 2, 4, 4, 5 and 5 seconds: the middle lies between 4 and 4, p95 at 5.
+		// Of 2, 2, 4, 4, 5 and 5 seconds: the median lies between 4 and 4, p95 is 5.
 		`select * from v_gate_latency order by gate`: {
 			"lint|2|2.000|2.900|2.980|3.000", "smoke|1|1.000|1.000|1.000|1.000", "tests|6|4.000|5.000|5.000|5.000",
 		},
@@ -200,7 +200,7 @@ func TestViewsForOperatorsAnswer(t *testing.T) {
 			"01healed|2|2|fail|pass|5.000", "03loop|1|1|pass|pass|0.000", "04held|1|∅|policy|policy|0.000",
 		},
 		`select test, file, seen, failed, times, rate, last_run from v_flaky`: {"t.py::test_a|t.py|2|3|6|0.5000|03loop"},
-		// Every request is 100 tokens and half a unit; the iteration's counts for its run.
+		// Every request has 100 tokens and costs half a unit; the iteration's requests count for its run.
 		`select * from v_cost_per_promoted order by model`: {
 			"gemini/flash|2|2|2|200|1.000000|0|100.0|0.500000", "ollama/flash|1|1|1|100|0.500000|0|100.0|0.500000",
 		},
@@ -229,7 +229,7 @@ func TestViewsTellWhatDoesNotGoOn(t *testing.T) {
 	for _, id := range []string{"01waits", "02silent", "03half", "04works"} {
 		must(t, p.db.Create(t.Context(), record(id)))
 	}
-	advance(t, p.db, "01waits", 1, run.AwaitingApproval, run.AwaitingApproval) // a request is noted meanwhile
+	advance(t, p.db, "01waits", 1, run.AwaitingApproval, run.AwaitingApproval) // a request is recorded meanwhile
 	p.set(`update run_state set at = at - interval '10 minutes' where run = '01waits' and n <= 2`)
 	p.tried("02silent", verify.Pass, verify.Gate{Name: "lint", Verdict: verify.Pass, Detail: "ran ruff (close the box of lint: it is gone)"})
 	p.set(`update run set beat = beat - interval '91 seconds' where id = '02silent'`)
@@ -237,7 +237,7 @@ func TestViewsTellWhatDoesNotGoOn(t *testing.T) {
 	p.ended("03half", run.Failed, verify.Infra, "infra")
 	p.asked("03half", "gemini", false)
 	p.asked("04works", "gemini", false)
-	// Content of a candidate that the fence refused.
+	// This is the content of a candidate that the fence refused.
 	if err := p.db.SaveCandidate(t.Context(), "04works", 9, gate.Candidate{Verdict: verify.Pass, Changeset: aFile("nobody's")}); err == nil {
 		t.Fatal("a wrong token was taken")
 	}
@@ -259,12 +259,12 @@ func TestViewsTellWhatDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// plain are columns that say by their names what they hold.
+// plain lists the columns whose names explain themselves.
 var plain = strings.Fields(`run workspace state verdict intent at n note kind path op gate seconds candidate file message rule source
 	detail purpose vendor model begun iteration text reason language name signature started ended day runs because queued served
 	undo_of tool attempt goal`)
 
-// unexplained lists the views and columns that do not say what they are.
+// unexplained lists the views and columns without an explanation.
 func unexplained(views []query.View) (bare []string) {
 	for _, v := range views {
 		if !strings.Contains(v.Comment, "?") {
@@ -290,7 +290,7 @@ func TestEveryViewSaysWhatItAnswers(t *testing.T) {
 	var names []string
 	for _, v := range views {
 		names = append(names, v.Name)
-		rows(t, p.db, "select * from "+v.Name) // the reader may, and it answers
+		rows(t, p.db, "select * from "+v.Name) // the reader may query it, and it answers
 	}
 	want := strings.Fields(`v_analysis v_bot_jobs v_candidates v_cascade v_chats v_ci v_cost_per_promoted v_critiques v_directives v_events v_executed v_failure_taxonomy
 		v_findings v_first_pass_rate v_flaky v_funnel_daily v_gate_latency v_gates v_heal_attempts v_history v_human_latency
@@ -300,7 +300,7 @@ func TestEveryViewSaysWhatItAnswers(t *testing.T) {
 	if d := cmp.Diff(want, names); d != "" {
 		t.Errorf("views (-want +got):\n%s", d)
 	}
-	// Silence is noticed.
+	// A missing comment is noticed.
 	p.set(`comment on view v_flaky is null; comment on column v_flaky.rate is null`)
 	views, err = p.db.Views(t.Context())
 	must(t, err)

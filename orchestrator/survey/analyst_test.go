@@ -19,13 +19,13 @@ import (
 	"agent/verify"
 )
 
-// A study is one workspace, its analyst and what it found.
+// A study is a workspace with its analyst and the results.
 type study struct {
 	*survey.Analyst
 	dir   string
-	boxes int // started
+	boxes int // number of started boxes
 	notes []string
-	// What found was given, and the error that it gives.
+	// The ripples that were handed over, and the error of their receiver.
 	ripples []ledger.Ripple
 	refuse  error
 }
@@ -41,7 +41,7 @@ func (c counted) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, er
 	return c.Launcher.Start(ctx, spec)
 }
 
-// newStudy makes a workspace of these files.
+// newStudy creates a workspace with these files.
 func newStudy(t *testing.T, files map[string]string) *study {
 	t.Helper()
 	l := imagestest.Open(t)
@@ -53,8 +53,7 @@ func newStudy(t *testing.T, files map[string]string) *study {
 	return s
 }
 
-// end returns what ends the present analyst of s, and checks that its boxes
-// are gone.
+// end returns a function that closes the current analyst of s and checks that its boxes are gone.
 func (s *study) end(t *testing.T) func() {
 	a := s.Analyst
 	return func() {
@@ -64,7 +63,7 @@ func (s *study) end(t *testing.T) func() {
 	}
 }
 
-// write puts files into the workspace; one without text is removed.
+// write writes files to the workspace; a file with empty text is removed.
 func (s *study) write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -84,15 +83,14 @@ func (s *study) write(t *testing.T, files map[string]string) {
 	}
 }
 
-// again is the analyst of another process, which holds nothing in memory.
+// again replaces the analyst by one of another process, with nothing in memory.
 func (s *study) again(t *testing.T) {
 	t.Helper()
 	s.end(t)()
 	s.Analyst = &survey.Analyst{Symbols: s.Symbols, Images: s.Images, Boxes: s.Boxes, Note: s.Note}
 }
 
-// scan studies the workspace as it is, and tells whom it concerns as
-// "cart.py: function rate of tax.py is now called rates".
+// scan studies the current workspace, and lists the affected files as "cart.py: function rate of tax.py is now called rates".
 func (s *study) scan(t *testing.T) (*ledger.Ledger, []string, error) {
 	t.Helper()
 	base, err := workspace.Scan(t.Context(), s.dir, nil, workspace.Limits{})
@@ -113,7 +111,7 @@ func (s *study) scan(t *testing.T) (*ledger.Ledger, []string, error) {
 	return book, told, err
 }
 
-// must is scan without trouble.
+// must is scan that must not fail.
 func (s *study) must(t *testing.T) (*ledger.Ledger, []string) {
 	t.Helper()
 	book, told, err := s.scan(t)
@@ -123,14 +121,13 @@ func (s *study) must(t *testing.T) (*ledger.Ledger, []string) {
 	return book, told
 }
 
-// A changed name is used in two other files: both are found, with the change,
-// for every kind of definition of the three languages; a file that says the same
-// name for something else is not.
+// If a changed name is used in two other files, both are found together with the change, for every kind of definition of the three
+// languages. A file that uses the same name for something else is not.
 func TestAChangeReachesItsUsersInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	for language, w := range map[string]struct {
 		files map[string]string
-		// What is replaced in the first of the files, and what is told of it.
+		// What is replaced in the file at path, and what is reported about it.
 		path  string
 		kinds map[string][3]string
 		users []string
@@ -203,7 +200,7 @@ func TestAChangeReachesItsUsersInEveryLanguage(t *testing.T) {
 				if !slices.Equal(users, w.users) {
 					t.Errorf("%s: concerns %q, want %q", kind, users, w.users)
 				}
-				// Back to where it was, for the next kind.
+				// Restore the file for the next kind.
 				s.write(t, map[string]string{w.path: w.files[w.path]})
 				s.must(t)
 			}
@@ -217,8 +214,7 @@ var shop = map[string]string{
 	"notes.md": "# Notes\n", "big.py": strings.Repeat("x = 1\n", 200_000),
 }
 
-// Nothing changed: no box. One file changed: it alone is read, also by a process
-// that knows only the record.
+// An unchanged workspace starts no box. If one file changes, only that file is read, even by a process that knows only the record.
 func TestOnlyWhatChangedIsRead(t *testing.T) {
 	t.Parallel()
 	s := newStudy(t, shop)
@@ -247,8 +243,7 @@ func TestOnlyWhatChangedIsRead(t *testing.T) {
 	}
 }
 
-// The ripples of a change come before its record: who could not take them, or
-// died, is told again.
+// Ripples are handed over before a change is recorded, so a receiver that failed or died gets them again.
 func TestRipplesThatWereNotTakenComeAgain(t *testing.T) {
 	t.Parallel()
 	for _, other := range []bool{false, true} {
@@ -272,8 +267,7 @@ func TestRipplesThatWereNotTakenComeAgain(t *testing.T) {
 	}
 }
 
-// Another process that studies the same workspace is noticed: its record is
-// taken over, and what it told of is not told again.
+// The record of another process that studies the same workspace is noticed and taken over, and its ripples are not repeated.
 func TestTheRecordOfAnotherProcessCounts(t *testing.T) {
 	t.Parallel()
 	s := newStudy(t, shop)
@@ -293,7 +287,7 @@ func TestTheRecordOfAnotherProcessCounts(t *testing.T) {
 	}
 }
 
-// A first study that dies half-way goes on where it was.
+// A first study that is cut short continues where it stopped.
 func TestAFirstStudyThatWasCutShortGoesOn(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
@@ -319,13 +313,13 @@ func TestAFirstStudyThatWasCutShortGoesOn(t *testing.T) {
 	if book, told := s.must(t); len(book.Paths()) != 1200 || told != nil {
 		t.Errorf("%d files, told %q", len(book.Paths()), told)
 	}
-	// 700 were left, which is too few to be told of.
+	// 700 files were left, which are too few for a note.
 	if len(s.notes) != 0 {
 		t.Errorf("notes %q", s.notes)
 	}
 }
 
-// A file that somebody is writing to stays as it was known.
+// A file that is being written keeps its known state.
 func TestAFileThatMovesMeanwhileIsReadNextTime(t *testing.T) {
 	t.Parallel()
 	s := newStudy(t, shop)
@@ -343,15 +337,14 @@ func TestAFileThatMovesMeanwhileIsReadNextTime(t *testing.T) {
 	}
 }
 
-// brokenEngine starts no box.
+// brokenEngine cannot start a box.
 type brokenEngine struct{}
 
 func (brokenEngine) Start(context.Context, sandbox.Spec) (*sandbox.Box, error) {
 	return nil, &sandbox.UnavailableError{Host: "unix:///x.sock", Hint: "start it", Err: errors.New("refused")}
 }
 
-// Without an engine a study that has something to read says why it cannot, and
-// the record is as it was.
+// Without an engine, a study that must read something reports why it cannot, and leaves the record unchanged.
 func TestAStudyWithoutAnEngineSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newStudy(t, shop)

@@ -18,7 +18,7 @@ import (
 	"agent/verify"
 )
 
-// A narrator is a model that describes files by its own rule.
+// A narrator is a model that describes files by a given rule.
 type narrator struct {
 	asked  []agent.Question
 	answer func(paths []string) (string, error)
@@ -46,7 +46,7 @@ func tells(paths []string) (string, error) {
 	return text, nil
 }
 
-// bookOf is a ledger of n files, whose content is the given one.
+// bookOf returns a ledger of n files with the same digest.
 func bookOf(n int, sum string) *ledger.Ledger {
 	var files []ledger.File
 	for i := range n {
@@ -55,7 +55,7 @@ func bookOf(n int, sum string) *ledger.Ledger {
 	return ledger.New(append(files, ledger.File{Path: "logo.png", SHA256: sum, Problem: "not a text"}))
 }
 
-// describer has that model, and a record of its own.
+// describer returns a describer with this model and a record of its own.
 func describer(t *testing.T, m *narrator) *survey.Describer {
 	t.Helper()
 	prompts, err := agent.LoadPrompts(nil)
@@ -66,8 +66,7 @@ func describer(t *testing.T, m *narrator) *survey.Describer {
 	return &survey.Describer{Store: db, Engineer: &agent.Engineer{Model: m, Prompts: prompts}, Fence: loop.NewFenceWord()}
 }
 
-// Many files are described some at a time, each state of a file once, and the
-// project as a whole.
+// Many files are described in batches, each state of a file only once, and the project as a whole.
 func TestAModelDescribesWhatIsNew(t *testing.T) {
 	t.Parallel()
 	m := &narrator{answer: tells}
@@ -80,8 +79,8 @@ func TestAModelDescribesWhatIsNew(t *testing.T) {
 		{bookOf(230, "s1"), 5, 200, "It has 40.", "About f000.py."}, // no more questions than that
 		{bookOf(230, "s1"), 6, 230, "It has 40.", "About f000.py."},
 		{bookOf(230, "s1"), 6, 230, "It has 40.", "About f000.py."},
-		{bookOf(30, "s2"), 7, 30, "It has 30.", "About f000.py."}, // nearly all changed, many are gone
-		{bookOf(31, "s2"), 8, 31, "It has 30.", "About f000.py."}, // one file says nothing about the whole
+		{bookOf(30, "s2"), 7, 30, "It has 30.", "About f000.py."}, // nearly all have changed, and many are gone
+		{bookOf(31, "s2"), 8, 31, "It has 30.", "About f000.py."}, // one file does not change the description of the whole
 	} {
 		got, err := d.Describe(t.Context(), "/w", c.book)
 		if err != nil {
@@ -106,8 +105,8 @@ func TestAModelDescribesWhatIsNew(t *testing.T) {
 	}
 }
 
-// An answer of another form ends the work; a file that the model passes over is
-// not asked about again; an error of the model is told, and what was said stays.
+// An answer in another form ends the work. A file that the model skips is not asked about again. An error of the model is returned, and
+// earlier descriptions stay.
 func TestADescriptionThatGoesWrong(t *testing.T) {
 	t.Parallel()
 	m := &narrator{answer: func([]string) (string, error) { return "I cannot help with that.", nil }}
@@ -134,8 +133,7 @@ func TestADescriptionThatGoesWrong(t *testing.T) {
 	}
 }
 
-// What a file takes and gives, what must stay and what is lazy goes into the
-// prompt in few words.
+// The prompt briefly lists what a file uses and who uses it, what must stay, and what is lazy.
 func TestASurveyTellsWhatIsAroundAFile(t *testing.T) {
 	t.Parallel()
 	s := newStudy(t, map[string]string{
@@ -164,7 +162,7 @@ func TestASurveyTellsWhatIsAroundAFile(t *testing.T) {
 	}
 }
 
-// inspects answers for the gates.
+// inspects answers in place of the gates.
 type inspects func(req verify.Request) []verify.Gate
 
 func (i inspects) Findings(_ context.Context, req verify.Request, _ func(verify.Event)) ([]verify.Gate, error) {
@@ -195,7 +193,7 @@ func TestTheFindingsOfOneFileAreShown(t *testing.T) {
 	if err != nil || strings.Count(got, "line 3: lint F821: undefined name y\n") != 50 || !strings.HasSuffix(got, "[10 more findings]\n") || strings.Contains(got, "elsewhere") {
 		t.Errorf("%v: %s", err, got)
 	}
-	// What the gates depend on must be that of the run, or it is found out twice.
+	// The values that gates depend on must be the run's, otherwise the same is determined twice.
 	if asked.Base != base || asked.Toolchain != "sha256:tools" || asked.Config.Smoke.Seconds != 3 || asked.Snapshot == "" || asked.Lease.IsZero() {
 		t.Errorf("asked %+v", asked)
 	}

@@ -10,8 +10,7 @@ import (
 	"agent/verify"
 )
 
-// crashes fails a candidate whose a.py is not as wanted, at one gate with one
-// log.
+// crashes fails a candidate whose a.py differs from text, with one gate and one log.
 func crashes(text, gate, log string, findings ...verify.Finding) runtest.Judge {
 	return func(_ context.Context, req verify.Request) (verify.Report, error) {
 		g := verify.Gate{Name: gate, Verdict: verify.Pass}
@@ -26,7 +25,7 @@ func crashes(text, gate, log string, findings ...verify.Finding) runtest.Judge {
 const trace = "Traceback (most recent call last):\n  File \"/work/main.py\", line 1, in <module>\n" +
 	"  File \"/work/a.py\", line 1, in f\n  File \"/work/b.py\", line 1, in g\n  File \"/usr/lib/python3.13/json.py\", line 3\nValueError\n"
 
-// The file that a repair is asked for is the one that the gate leads to.
+// A repair is requested for the file that the gate's failure leads to.
 func TestTheCulpritIsRepaired(t *testing.T) {
 	t.Parallel()
 	onlyB := strings.ReplaceAll(trace, "/work/a.py", "/usr/lib/a.py")
@@ -34,7 +33,7 @@ func TestTheCulpritIsRepaired(t *testing.T) {
 		gate, log string
 		findings  []verify.Finding
 		target    string
-		also      string // shown beside it
+		also      string // shown with it
 	}{
 		"a traceback through the change":       {gate: "smoke", log: trace, target: "a.py"},
 		"a traceback elsewhere":                {gate: "smoke", log: onlyB, target: "b.py", also: "a.py"},
@@ -74,7 +73,7 @@ func at(file string) []verify.Finding {
 	return []verify.Finding{{File: file, Line: 1, Rule: "R1", Message: "not right"}}
 }
 
-// A repair of the third round is judged like the first, and counts.
+// A repair in the third round is judged like the first, and counts.
 func TestTheThirdRepairIsJudged(t *testing.T) {
 	t.Parallel()
 	judged := 0
@@ -89,7 +88,7 @@ func TestTheThirdRepairIsJudged(t *testing.T) {
 	if judged != 4 || len(doc.Candidates) != 4 || m.Steps() != "propose/1 heal/1.1 heal/1.2 heal/1.3" {
 		t.Errorf("%d judged of %d candidates after %s", judged, len(doc.Candidates), m.Steps())
 	}
-	// The first repair asks narrowly, those after it with all that is known.
+	// The first repair asks a narrow question; later ones include everything known.
 	for i, want := range []string{"IF", "FRE", "PIR", "PIR"} {
 		if got := string(m.Asked[i].Purpose); got != want {
 			t.Errorf("question %d is %s, want %s", i, got, want)
@@ -97,7 +96,7 @@ func TestTheThirdRepairIsJudged(t *testing.T) {
 	}
 }
 
-// A package that is not there is named to the model and to the person.
+// A missing package is named to the model and to the person.
 func TestAMissingPackageIsNamed(t *testing.T) {
 	t.Parallel()
 	const no = "Traceback (most recent call last):\n  File \"/work/a.py\", line 1, in <module>\nModuleNotFoundError: No module named '%'\n"
@@ -141,7 +140,7 @@ func TestAMissingPackageIsNamed(t *testing.T) {
 	}
 }
 
-// Of an attempt that came to nothing a missing package is not the reason.
+// A missing package in an earlier, failed attempt is not given as the reason.
 func TestAMissingPackageOfAnEarlierAttemptIsForgotten(t *testing.T) {
 	t.Parallel()
 	b, _ := runtest.Hunt(t, crashes("x = 2\n", "smoke", "ModuleNotFoundError: No module named 'requests'\n"), map[string]string{
@@ -153,8 +152,7 @@ func TestAMissingPackageOfAnEarlierAttemptIsForgotten(t *testing.T) {
 	}
 }
 
-// Of candidates that are judged together all are recorded, also when the gates
-// could not judge one of them.
+// All candidates that are judged together are recorded, even if the gates could not judge one of them.
 func TestAllOfARoundAreRecorded(t *testing.T) {
 	t.Parallel()
 	b, _ := runtest.Hunt(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {

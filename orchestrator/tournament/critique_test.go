@@ -13,13 +13,13 @@ import (
 	"agent/verify"
 )
 
-// Answers of critics.
+// These are answers of critics.
 const (
 	blocker = `{"findings":[{"severity":"blocker","file":"a.py","line":1,"text":"x is two, and three is wanted"},{"severity":"minor","file":"","line":0,"text":"no test"}]}`
 	clean   = `{"findings":[]}`
 )
 
-// reviewed is a bench with critics, each a script, beside the engineer.
+// reviewed returns a bench with critics besides the engineer; each of them is a script.
 func reviewed(t *testing.T, j runtest.Judge, answers map[string]string, agree int, critics ...map[string]string) (*runtest.Bench, *runtest.Script, []*runtest.Script) {
 	t.Helper()
 	b, m := runtest.Hunt(t, j, answers)
@@ -42,7 +42,7 @@ func reviewed(t *testing.T, j runtest.Judge, answers map[string]string, agree in
 	return b, m, scripts
 }
 
-// passes lets everything pass that is one of the texts.
+// passes passes every candidate whose a.py is one of the texts.
 func passes(texts ...string) runtest.Judge {
 	return func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		got, err := req.Base.With(req.Changeset).ReadFile("a.py")
@@ -58,7 +58,7 @@ func passes(texts ...string) runtest.Judge {
 	}
 }
 
-// recorded are the outcomes that the record has of a run, and those of its document.
+// recorded returns the recorded outcomes of a run's reviews, and checks that the document has the same.
 func recorded(t *testing.T, b *runtest.Bench, doc run.Document) string {
 	t.Helper()
 	d, err := b.DB.Run(t.Context(), doc.Run)
@@ -78,7 +78,7 @@ func recorded(t *testing.T, b *runtest.Bench, doc run.Document) string {
 	return words(d.Critiques)
 }
 
-// What a critic finds serious goes back to the author once, and what that makes of it is judged and reviewed too.
+// A critic's serious findings go back to the author once, and the answer is judged and reviewed too.
 func TestFindingsGoBackOnce(t *testing.T) {
 	t.Parallel()
 	b, m, critics := reviewed(t, passes("x = 2\n", "x = 3\n"), map[string]string{
@@ -99,7 +99,7 @@ func TestFindingsGoBackOnce(t *testing.T) {
 	if q.Purpose != agent.AnswerCritic || !strings.Contains(q.Text, "blocker: a.py:1: x is two, and three is wanted\nminor: no test\n") || !strings.Contains(q.Text, "x = 2") {
 		t.Errorf("%s\n%s", q.Purpose, q.Text)
 	}
-	// The critic sees the goal, the diff, and what was judged of it.
+	// The critic sees the goal, the diff, and the gates' results.
 	for _, want := range []string{"make x two", "+x = 2", "lint: pass"} {
 		if !strings.Contains(critics[0].Asked[0].Text, want) {
 			t.Errorf("the critic was not shown %q", want)
@@ -107,7 +107,7 @@ func TestFindingsGoBackOnce(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong after a change has passed, that change stays.
+// Whatever goes wrong after a change has passed, the change is kept.
 func TestAReviewNeverCostsAChangeThatPassed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -141,7 +141,7 @@ func TestAReviewNeverCostsAChangeThatPassed(t *testing.T) {
 	}
 }
 
-// Trouble of the machine while the answer to critics is judged is none of the change that passed.
+// A machine failure while the answer to critics is judged does not affect the change that passed.
 func TestTroubleWithTheAnswerIsNoTroubleOfTheRun(t *testing.T) {
 	t.Parallel()
 	judge := func(ctx context.Context, req verify.Request) (verify.Report, error) {
@@ -157,7 +157,7 @@ func TestTroubleWithTheAnswerIsNoTroubleOfTheRun(t *testing.T) {
 	b.Ended(t, b.Run(t.Context(), b.Goal()), run.Promoted, verify.Pass, run.ExitDone)
 }
 
-// What did not pass is not reviewed: a critic's time is for what may be promoted.
+// A change that did not pass is not reviewed: critics spend their time only on what may be promoted.
 func TestOnlyWhatPassedIsReviewed(t *testing.T) {
 	t.Parallel()
 	b, _, critics := reviewed(t, passes("x = 2\n"), map[string]string{
@@ -169,7 +169,7 @@ func TestOnlyWhatPassedIsReviewed(t *testing.T) {
 	}
 }
 
-// Of several critics as many must find the same as the user says.
+// As many critics must agree on a finding as the user requires.
 func TestCriticsMustAgree(t *testing.T) {
 	t.Parallel()
 	for want, second := range map[string]string{
@@ -187,7 +187,7 @@ func TestCriticsMustAgree(t *testing.T) {
 	}
 }
 
-// Of two that passed the one that critics have nothing serious against is promoted, and each is reviewed before.
+// Of two candidates that passed, both are reviewed, and the one without serious findings is promoted.
 func TestOfSeveralTheOneWithoutSeriousFindingsIsPromoted(t *testing.T) {
 	t.Parallel()
 	b, _, critics := reviewed(t, passes("x = 2\n", "x = 2 + 0\n"), map[string]string{
@@ -201,7 +201,7 @@ func TestOfSeveralTheOneWithoutSeriousFindingsIsPromoted(t *testing.T) {
 	}
 }
 
-// Who decides is shown what critics said of what is to be decided on, and what was not reviewed.
+// The checkpoint shows what the critics said about the candidate, and what was not reviewed.
 func TestTheCheckpointShowsTheReview(t *testing.T) {
 	t.Parallel()
 	b, _, _ := reviewed(t, passes("x = 2\n"), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")}, 1,
@@ -215,7 +215,7 @@ func TestTheCheckpointShowsTheReview(t *testing.T) {
 	}
 }
 
-// A replay asks the critics that the run had, for as much as they were shown then.
+// A replay asks the run's critics, with the same amount of text shown to them.
 func TestThePlanHasTheCritics(t *testing.T) {
 	t.Parallel()
 	b, _, _ := reviewed(t, passes("x = 2\n"), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")}, 2, map[string]string{"critic/1.1": clean}, map[string]string{"critic/1.2": clean})
@@ -233,7 +233,7 @@ func TestThePlanHasTheCritics(t *testing.T) {
 	}
 }
 
-// A person's own version of the change is reviewed as the first was; the author is asked no second time.
+// A person's own version of the change is reviewed like the first one, but the author is not asked again.
 func TestWhatAPersonMadeOfItIsReviewed(t *testing.T) {
 	t.Parallel()
 	b, m, critics := reviewed(t, passes("x = 2\n", "x = 3\n"), map[string]string{
@@ -247,7 +247,7 @@ func TestWhatAPersonMadeOfItIsReviewed(t *testing.T) {
 	}
 }
 
-// exhausted is a model whose conversation a cap ended with a draft.
+// exhausted is a model whose conversation ended at a cap, with a draft.
 type exhausted struct{ draft string }
 
 // Ask implements agent.Model.
@@ -255,8 +255,7 @@ func (e exhausted) Ask(context.Context, agent.Question) (agent.Reply, error) {
 	return agent.Reply{}, &agent.GaveUpError{Message: "40 rounds are the most", Draft: agent.Reply{Text: e.draft, Model: "tools/1"}}
 }
 
-// What a model had made when its conversation ended is judged: promoted where it passes, and else kept for a person, and asked for
-// no more.
+// The draft of an ended conversation is judged. It is promoted if it passes; otherwise it is kept for a person without further questions.
 func TestADraftOfAnEndedConversationIsJudged(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]run.State{"x = 2": run.Promoted, "x = 3": run.Rejected} {

@@ -13,13 +13,12 @@ import (
 	"agent/verify"
 )
 
-// race is a judge of three candidates of a.py, of which the first to be asked for
-// passes as soon as the others are known to be larger, and those go on until they are
-// cancelled. After that time all are judged as says wants.
+// race is a judge of three candidates of a.py. The first one passes as soon as the others are known to be larger; these go on until they
+// are cancelled. After that, all are judged by says.
 type race struct {
 	says runtest.Judge
 	mu   sync.Mutex
-	// By rank, and how often each was asked about.
+	// How often each candidate was judged, by rank.
 	asked   map[int]int
 	settled sync.WaitGroup
 }
@@ -48,7 +47,7 @@ func (r *race) verify(ctx context.Context, req verify.Request) (verify.Report, e
 	return r.says(ctx, req)
 }
 
-// raced has three candidates judged in a race; a person answers as told.
+// raced has three candidates judged in a race; told are a person's answers.
 func raced(t *testing.T, says runtest.Judge, more map[string]string, told ...run.Answer) (*runtest.Bench, run.Document, *race) {
 	t.Helper()
 	r := newRace(says)
@@ -69,7 +68,7 @@ func raced(t *testing.T, says runtest.Judge, more map[string]string, told ...run
 	return b, doc, r
 }
 
-// verdicts are those of the candidates in the order of the record.
+// verdicts returns the verdicts of the candidates in recorded order.
 func verdicts(doc run.Document) (list []verify.Verdict) {
 	for _, c := range doc.Candidates {
 		list = append(list, c.Verdict)
@@ -93,14 +92,13 @@ func TestLosersAreCancelledAndRecorded(t *testing.T) {
 			t.Errorf("candidate %d is recorded as %+v", i+2, c)
 		}
 	}
-	// Their answers were paid for, and nothing speaks against them.
+	// Their answers were paid for, and nothing is known against them.
 	if len(doc.Proposals) != 2 || !strings.Contains(doc.Proposals[0].Reason, "not judged to the end") {
 		t.Errorf("kept %+v", doc.Proposals)
 	}
 }
 
-// TestAPersonChoosesAmongAll: once the winner is sent back or changed, those that
-// were cancelled because of it are judged after all.
+// TestAPersonChoosesAmongAll checks that once the winner is sent back or changed, the candidates cancelled because of it are judged too.
 func TestAPersonChoosesAmongAll(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -125,7 +123,7 @@ func TestAPersonChoosesAmongAll(t *testing.T) {
 	}
 }
 
-// TestAsManyBoxesAreReadyAsWillBeUsed: how many is known with the answers.
+// TestAsManyBoxesAreReadyAsWillBeUsed checks the number of boxes, which is known once the answers are.
 func TestAsManyBoxesAreReadyAsWillBeUsed(t *testing.T) {
 	t.Parallel()
 	w := &wishes{}
@@ -135,7 +133,7 @@ func TestAsManyBoxesAreReadyAsWillBeUsed(t *testing.T) {
 	req.Candidates = 2
 	req.Config.Gates = []verify.CustomGate{{Name: "own", Command: []string{"true"}}, {Name: "other", Command: []string{"true"}}}
 	b.Ended(t, b.Run(t.Context(), req), run.Promoted, verify.Pass, run.ExitDone)
-	// Static gates, imports and the two gates of the workspace's own, twice.
+	// Static gates, imports and the workspace's own two gates, for two candidates.
 	if got := strings.Join(w.noted, ", "); got != "want 6, want 8, want 0, want 0" {
 		t.Errorf("in this order: %s", got)
 	}

@@ -39,7 +39,7 @@ func TestAReviewThatFindsNothingImplementsAFeature(t *testing.T) {
 	}
 }
 
-// states lists what the run went through.
+// states lists the states of the run.
 func states(b *runtest.Bench) string {
 	var names []string
 	for _, s := range b.States {
@@ -48,7 +48,7 @@ func states(b *runtest.Bench) string {
 	return strings.Join(names, " ")
 }
 
-// Whoever does not say yes leaves the feature as it was: open, or dropped.
+// Without a yes, the feature stays open, or is dropped.
 func TestAFeatureIsTheCheckpointsToDecide(t *testing.T) {
 	t.Parallel()
 	for decision, want := range map[run.Decision]run.ProposalState{
@@ -72,7 +72,7 @@ func TestAFeatureIsTheCheckpointsToDecide(t *testing.T) {
 	}
 }
 
-// An approval that no person gave has nothing written, whoever it comes from.
+// An approval that does not come from a person does not start the implementation of a feature.
 func TestOnlyAPersonHasAFeatureWritten(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"--yes", "countdown", "policy", ""} {
@@ -96,8 +96,8 @@ func TestOnlyAPersonHasAFeatureWritten(t *testing.T) {
 	}
 }
 
-// A file for which a feature is open gets no other, and a person is asked about
-// the open one; once it is settled the next review proposes again.
+// A file with an open feature gets no other one, and a person is asked about the open one. Once it is settled, the next review proposes
+// again.
 func TestAnOpenFeatureIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	b, m := runtest.Keeping(t, runtest.Says(verify.Pass), map[string]string{
@@ -118,7 +118,7 @@ func TestAnOpenFeatureIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
-// Only a review that found nothing asks for a feature, and only when it may.
+// Only a review that found nothing asks for a feature, and only if that is allowed.
 func TestWhenNoFeatureIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -157,7 +157,7 @@ func TestWhenNoFeatureIsAskedFor(t *testing.T) {
 	}
 }
 
-// cascade makes the plan one for a file that has to follow a change.
+// cascade makes the plan one for a file that must follow a change.
 func cascade(b *runtest.Bench, _ *run.Request) {
 	crew := b.Crew
 	b.Crew = func(id string, emit func(agent.Progress)) tournament.Crew {
@@ -169,7 +169,7 @@ func cascade(b *runtest.Bench, _ *run.Request) {
 	}
 }
 
-// skip is a person who would not have one question sent.
+// skip returns a person's decision not to send one question.
 func skip(step string) func(context.Context, agent.Question) (agent.Question, error) {
 	return func(_ context.Context, q agent.Question) (agent.Question, error) {
 		if q.Step == step {
@@ -188,7 +188,7 @@ func TestAFeatureThatCannotBeRecordedEndsTheRun(t *testing.T) {
 	b.Untouched(t)
 }
 
-// deaf keeps nothing.
+// deaf is a store that keeps nothing.
 type deaf struct{}
 
 func (deaf) AddProposal(context.Context, run.KeptProposal) (int64, error) {
@@ -245,8 +245,8 @@ func TestWhatPassedAndWasNotPromotedIsKept(t *testing.T) {
 	}
 }
 
-// A patch that passed once is proved again where it is taken up, and is done
-// when it is promoted; a base that changed meanwhile may refuse it.
+// A kept patch that passed is proved again before it is used, and is settled when it is promoted. If the base has changed, it may be
+// refused.
 func TestAKeptPatchIsProvedAgain(t *testing.T) {
 	t.Parallel()
 	b, m := runtest.Keeping(t, runtest.Wants("x = 2\n"), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")})
@@ -271,8 +271,8 @@ func TestAKeptPatchIsProvedAgain(t *testing.T) {
 	}
 }
 
-// What failed after all repairs is kept with the first gate that it did not
-// pass, begins the next run as it stands, and is replaced by what becomes of it.
+// A change that fails after all repairs is kept with the first gate that it did not pass. The next run starts from it, and its result
+// replaces it.
 func TestAFailedChangeIsKeptAndRepairedLater(t *testing.T) {
 	t.Parallel()
 	b, m := runtest.Keeping(t, runtest.Wants("x = 2\n"), map[string]string{
@@ -308,8 +308,7 @@ func TestAFailedChangeIsKeptAndRepairedLater(t *testing.T) {
 	}
 }
 
-// A failed patch that does not even apply any more is told with what was wrong
-// with it when it did.
+// A failed patch that no longer applies is shown with its earlier failure.
 func TestAFailedPatchOfAnotherDayIsToldWithItsFailure(t *testing.T) {
 	t.Parallel()
 	b, m := runtest.Keeping(t, runtest.Wants("x = 2\n"), map[string]string{"heal/1.1": runtest.Only("x = 4", "x = 2")})
@@ -337,8 +336,7 @@ func TestNonsenseIsNoProposal(t *testing.T) {
 	}
 }
 
-// A feature that failed takes the place of the idea; one that was written and
-// skipped does too, with its patch.
+// A failed feature replaces the idea, and so does one that was written and then skipped, with its patch.
 func TestAFeatureIsReplacedByWhatBecameOfIt(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[run.ProposalKind]struct {
@@ -379,7 +377,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
-// A store that keeps no proposals changes nothing about how a run ends.
+// A store that cannot keep proposals does not change how a run ends.
 func TestARunEndsAlsoWhenNothingCanBeKept(t *testing.T) {
 	t.Parallel()
 	b, _ := runtest.Keeping(t, runtest.Says(verify.Pass), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")})
@@ -395,8 +393,7 @@ func TestARunEndsAlsoWhenNothingCanBeKept(t *testing.T) {
 
 var _ run.Proposals = (*store.DB)(nil)
 
-// The order among candidates that pass: the findings of their own before the
-// size of the diff, and the order of asking at last.
+// Candidates that pass are ordered by their own findings, then by the size of the diff, and finally by the order of asking.
 func TestFindingsComeBeforeSize(t *testing.T) {
 	t.Parallel()
 	b, _ := runtest.Keeping(t, func(_ context.Context, req verify.Request) (verify.Report, error) {

@@ -14,7 +14,7 @@ import (
 	"agent/verify"
 )
 
-// A linter stands for the linters of a box: it makes x two of any value that it knows.
+// A linter stands for the linters of a box: it repairs the values of x that it knows.
 type linter struct {
 	known map[string]string
 	err   error
@@ -34,8 +34,8 @@ func (l linter) Repair(_ context.Context, req verify.Request, gates []verify.Gat
 	return workspace.Changeset{Changes: []workspace.Change{ch}}, "the linter repaired X1 by itself", nil
 }
 
-// What a linter repairs by itself is judged anew before any model is asked, and stands in the record; what it cannot repair, or not so
-// that it passes, is for the model.
+// A linter's own repair is judged and recorded before any model is asked. If it repairs nothing, or the result does not pass, the model
+// is asked.
 func TestAModelIsNotAskedForWhatALinterRepairs(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{"propose/1": runtest.Only("x = 1", "x = 3"), "heal/1.1": runtest.Only("x = 3", "x = 2"), "propose/2": runtest.Only("x = 1", "x = 4")}

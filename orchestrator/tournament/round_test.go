@@ -15,7 +15,7 @@ import (
 	"agent/verify"
 )
 
-// sized is a changeset with a diff that grows with n; of 0 it changes nothing.
+// sized returns a changeset with a diff that grows with n; with 0 it changes nothing.
 func sized(n int) workspace.Changeset {
 	if n == 0 {
 		return workspace.Changeset{}
@@ -23,13 +23,13 @@ func sized(n int) workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "a", After: []byte(strings.Repeat("x\n", n)), Mode: 0o644}}}
 }
 
-// judgedAs is what a candidate would be judged to be if it were judged to the end.
+// judgedAs returns the candidate as it would be if it were judged to the end.
 func judgedAs(n, found int, v verify.Verdict) gate.Candidate {
 	cs := sized(n)
 	return gate.Candidate{Verdict: v, Changeset: cs, Diff: cs.Diff(), Gates: []verify.Gate{{Name: "lint", Verdict: v, Findings: make([]verify.Finding, found)}}}
 }
 
-// started makes a round of so many entrants.
+// started starts a round with n entrants.
 func started(ctx context.Context, n int) (*round, []context.Context, func()) {
 	var live []*entrant
 	for i := range n {
@@ -38,9 +38,8 @@ func started(ctx context.Context, n int) (*round, []context.Context, func()) {
 	return newRound(ctx, live)
 }
 
-// TestAHeatIsWonAsIfAllWereJudged draws what candidates would be judged to be, and in
-// which order it becomes known: whoever is cancelled, the best of the rest is the best
-// of all.
+// TestAHeatIsWonAsIfAllWereJudged draws the results of candidates, and the order in which they become known. Whichever are cancelled, the
+// best of the rest is the best of all.
 func TestAHeatIsWonAsIfAllWereJudged(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -50,7 +49,7 @@ func TestAHeatIsWonAsIfAllWereJudged(t *testing.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "candidates")
 		h, each, stop := started(ctx, n)
 		defer stop()
-		var events []int // whose turn it is to become known
+		var events []int // which candidate makes progress next
 		for i := range n {
 			cand := judgedAs(rapid.IntRange(0, 3).Draw(t, "size"), rapid.IntRange(0, 1).Draw(t, "findings"), rapid.SampledFrom(verdicts).Draw(t, "verdict"))
 			full.all = append(full.all, &entrant{cand: cand})
@@ -92,7 +91,7 @@ func TestWhoCannotWinIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	fails := verify.Event{Gate: "types", Done: true, Verdict: verify.Fail}
 	for name, c := range map[string]struct {
-		before, after func(h *round) // of candidates 2 and 3, while the first is at work
+		before, after func(h *round) // of candidates 2 and 3, while the first is being judged
 		first         gate.Candidate
 		want          string
 	}{

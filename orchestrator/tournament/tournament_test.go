@@ -33,12 +33,12 @@ func TestAGoalIsProposedProvedAndPromoted(t *testing.T) {
 	}
 }
 
-// TestAFailureIsRepairedOnTheBrokenCode goes through a refused answer, a
-// failing candidate and two repairs, of which the second builds on the first.
+// TestAFailureIsRepairedOnTheBrokenCode goes through a refused answer, a failing candidate and two repairs; the second builds on the
+// first.
 func TestAFailureIsRepairedOnTheBrokenCode(t *testing.T) {
 	t.Parallel()
 	b, m := runtest.Hunt(t, runtest.Wants("x = 2\n"), map[string]string{
-		"propose/1": runtest.Only("x = 9", "x = 2"), // stands nowhere
+		"propose/1": runtest.Only("x = 9", "x = 2"), // matches nowhere
 		"heal/1.1":  runtest.Only("x = 1", "x = 5"), // fails lint
 		"heal/1.2":  runtest.Only("x = 5", "x = 6"), // made from the broken code, fails again
 		"heal/1.3":  runtest.Only("x = 6", "x = 2"),
@@ -74,7 +74,7 @@ func TestRepairsEnd(t *testing.T) {
 	}
 }
 
-// A comment is no answer to a goal that does not ask for one, and is sent back before any gate is asked.
+// A comment is not an answer to a goal that does not ask for one. It is sent back before any gate runs.
 func TestACommentIsNoFix(t *testing.T) {
 	t.Parallel()
 	for goal, want := range map[string]string{"make x two": "propose/1 heal/1.1", "add a comment to x": "propose/1"} {
@@ -187,7 +187,7 @@ func TestACancelledHuntLeavesNothing(t *testing.T) {
 	b.Untouched(t)
 }
 
-// wishes notes which boxes were wanted ahead, among what else a test notes.
+// wishes records the boxes that are requested in advance, in order with other events of a test.
 type wishes struct {
 	noted []string
 	specs []sandbox.Spec
@@ -197,8 +197,8 @@ func (w *wishes) Want(_ context.Context, spec sandbox.Spec, n int) {
 	w.noted, w.specs = append(w.noted, fmt.Sprint("want ", n)), append(w.specs, spec)
 }
 
-// TestBoxesAreStartedWhileTheModelThinks: they are wanted before each question,
-// as many as its candidates may need, and given back before a person is asked.
+// TestBoxesAreStartedWhileTheModelThinks checks that boxes are requested before each question, as many as its candidates may need, and
+// given back before a person is asked.
 func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
 	t.Parallel()
 	w := &wishes{}
@@ -232,15 +232,15 @@ func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
 	}
 }
 
-// beside has an earlier snapshot, in which there is a file more.
+// beside has an earlier snapshot, which contains one more file.
 type beside struct{ runtest.Frozen }
 
 func (beside) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{ID: "sha256:earlier"}, images.Delta{Delete: []string{"gone.py"}}, nil
 }
 
-// Whoever watches is told what each candidate came to, also one that no gate was asked about, and one of several keeps
-// its number while it is repaired alone.
+// The watcher is told each candidate's result, even if no gate judged it. One of several candidates keeps its number while it is repaired
+// alone.
 func TestACandidateIsToldOfByItsNumber(t *testing.T) {
 	t.Parallel()
 	b, _ := runtest.Hunt(t, runtest.Wants("x = 2\n"), map[string]string{

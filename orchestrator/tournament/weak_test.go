@@ -14,7 +14,7 @@ import (
 	"agent/verify"
 )
 
-// A weak is a model that answers by what stands in the question and remembers nothing.
+// A weak is a model that answers only from the question and remembers nothing.
 type weak struct {
 	answer func(q agent.Question) string
 	asked  []agent.Question
@@ -40,13 +40,13 @@ func hunted(t *testing.T, text, wanted string, w *weak) run.Document {
 	return b.Run(t.Context(), b.Goal())
 }
 
-// block is an edit of a.py.
+// block returns an edit of a.py.
 func block(from, to string) string {
 	return fmt.Sprintf("<EDIT file=\"a.py\">\n<SEARCH>\n%s\n</SEARCH>\n<REPLACE>\n%s\n</REPLACE>\n</EDIT>\n", from, to)
 }
 
-// A model that can only correct the answer which it sees comes through: the rejected one is quoted whole, so that the blocks
-// that were right are sent again. One that would have to remember them fails.
+// A model that can correct only an answer that it sees succeeds: the rejected answer is quoted whole, so that its correct blocks are sent
+// again. A model that had to remember them would fail.
 func TestARejectedAnswerIsQuotedToItsAuthor(t *testing.T) {
 	t.Parallel()
 	good, stale := block("one = 1", "one = 10"), block("two = 22", "two = 20")
@@ -57,7 +57,7 @@ func TestARejectedAnswerIsQuotedToItsAuthor(t *testing.T) {
 		_, said, _ := strings.Cut(q.Text, "your answer, of which nothing was applied\n")
 		said, _, _ = strings.Cut(said, ">>")
 		if !strings.Contains(said, good) {
-			return block("two = 2", "two = 20") // the rest is forgotten
+			return block("two = 2", "two = 20") // it forgets the rest
 		}
 		return strings.Replace(said[:strings.LastIndexByte(said, '\n')], "two = 22", "two = 2", 1)
 	}}
@@ -67,7 +67,7 @@ func TestARejectedAnswerIsQuotedToItsAuthor(t *testing.T) {
 	}
 }
 
-// A model that repeats itself is asked in another way, with more freedom; one that repeats itself again is asked no more.
+// A model that repeats itself is asked differently and with a higher temperature. If it repeats itself again, it is not asked any more.
 func TestAnEqualAnswerIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	same := block("two = 22", "two = 20")
@@ -93,7 +93,7 @@ func TestAnEqualAnswerIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
-// A run says which prompts the workspace brought.
+// A run reports which prompts the workspace supplied.
 func TestPromptsOfTheWorkspaceAreReported(t *testing.T) {
 	t.Parallel()
 	for want, own := range map[string]fstest.MapFS{"prompts of the workspace are used: PP": {"PP.md": {Data: []byte("look")}}, "": {}} {
@@ -119,7 +119,7 @@ func TestPromptsOfTheWorkspaceAreReported(t *testing.T) {
 	}
 }
 
-// An answer that was applied and did not pass is shown as the change that it made, not quoted.
+// An answer that was applied and did not pass is shown as its change, not quoted.
 func TestAnAppliedAnswerIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	w := &weak{answer: func(q agent.Question) string {

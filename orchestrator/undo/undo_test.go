@@ -13,8 +13,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// plan takes back a run that changed a.py from before to left, in a workspace where that holds
-// now what is given, without a file for "-".
+// plan takes back a run that changed a.py from before to left, in a workspace where a.py now contains now, or is missing if now is "-".
 func plan(t *testing.T, before, left, now string) undo.Merge {
 	t.Helper()
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"agent/verify"
 )
 
-// A box is one that only tells what was done to it.
+// A box only records what is done to it.
 type box struct {
 	done   *[]string
 	result guest.Result
@@ -41,7 +41,7 @@ func (b box) Close() error {
 	return nil
 }
 
-// boxes is a run whose model has boxes; done is what happened in them.
+// boxes returns a run whose model has boxes; the last result lists what happened in them.
 func boxes(t *testing.T, j runtest.Judge, calls map[string]string, result guest.Result, err error) (*runtest.Bench, *script, *[]string) {
 	t.Helper()
 	b, s, r := hunt(t, j, calls)
@@ -67,8 +67,7 @@ func boxes(t *testing.T, j runtest.Judge, calls map[string]string, result guest.
 	return b, s, done
 }
 
-// A command has a box of its own with the draft in it, and what it wrote is told; the gates
-// judge the draft before it is finished.
+// Each command runs in its own box that contains the draft, and its output is shown. The gates judge the draft before it is finished.
 func TestAModelTriesAndChecksItsDraft(t *testing.T) {
 	t.Parallel()
 	b, s, done := boxes(t, runtest.Wants("x = 2\n"), map[string]string{
@@ -116,7 +115,7 @@ func TestHowACommandEnded(t *testing.T) {
 	}
 }
 
-// Trouble of the machine is not the model's, and ends the run as that.
+// A machine failure is not the model's fault, and ends the run with infra.
 func TestABoxThatBreaksEndsTheRun(t *testing.T) {
 	t.Parallel()
 	b, _, done := boxes(t, runtest.Says(verify.Pass), map[string]string{"propose/1/r1": edit("x = 1", "x = 2"), "propose/1/r2": `run {"command": "true"}`}, guest.Result{}, errors.New("the engine is gone"))

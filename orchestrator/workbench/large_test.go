@@ -20,11 +20,11 @@ import (
 	"agent/verify"
 )
 
-// A navigator is a model that renames a function: it asks who defines and uses it, reads
-// the lines around, and edits what it read.
+// A navigator is a model that renames a function: it searches for its definition and users, reads the lines there, and edits what it
+// read.
 type navigator struct {
 	round int
-	read  int // bytes of what it was told
+	read  int // bytes that it was shown
 }
 
 func (n *navigator) Converse(_ context.Context, q conversation.Question) (llm.Answer, string, error) {
@@ -43,7 +43,7 @@ func (n *navigator) Converse(_ context.Context, q conversation.Question) (llm.An
 		call("list", `{}`)
 		call("search", `{"symbol": "rate"}`)
 		call("search", `{"text": "rate("}`)
-	case 2: // the places, as the search told them
+	case 2: // the places from the search
 		for line := range strings.Lines(last.Results[2].Text) {
 			path, rest, ok := strings.Cut(line, ":")
 			if number, _, found := strings.Cut(rest, ":"); ok && found && !strings.HasPrefix(line, "<<") {
@@ -63,7 +63,7 @@ func (n *navigator) Converse(_ context.Context, q conversation.Question) (llm.An
 	return a, "test/navigator", nil
 }
 
-// write makes a file, with its directory.
+// write writes a file and creates its directory.
 func write(t *testing.T, b *runtest.Bench, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(filepath.Join(b.Dir, name)), 0o755); err != nil {
@@ -72,8 +72,8 @@ func write(t *testing.T, b *runtest.Bench, name, text string) {
 	b.Write(t, name, text)
 }
 
-// In 20,000 files a model that looks around finds the four that a goal touches, in three
-// packages, and reads little: one of them has 300 KiB.
+// Among 20,000 files, a model that explores finds the four files of a goal in three packages while reading little, although one of them
+// has 300 KiB.
 func TestALargeRepositoryIsWorkedOnByReadingLittle(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{

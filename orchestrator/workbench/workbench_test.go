@@ -18,7 +18,7 @@ import (
 	"agent/verify"
 )
 
-// A script is a model that makes one call in each answer, by the step of the question.
+// A script is a model that makes one call per answer, by the step of the question.
 type script struct {
 	calls map[string]string
 	asked []conversation.Question
@@ -43,7 +43,7 @@ func (s *script) steps() string {
 	return strings.Join(steps, " ")
 }
 
-// A record keeps nothing but ends.
+// A record keeps only the ends of conversations.
 type record struct{ ends []conversation.Ended }
 
 func (*record) FindCall(context.Context, conversation.Call) (c conversation.Call, ok bool, err error) {
@@ -55,7 +55,7 @@ func (r *record) SaveEnd(_ context.Context, e conversation.Ended) error {
 	return nil
 }
 
-// hunt is a run in which a model works by tools.
+// hunt returns a run in which a model works with tools.
 func hunt(t *testing.T, j runtest.Judge, calls map[string]string) (*runtest.Bench, *script, *record) {
 	t.Helper()
 	b, _ := runtest.Hunt(t, j, nil)
@@ -72,7 +72,7 @@ func hunt(t *testing.T, j runtest.Judge, calls map[string]string) (*runtest.Benc
 	return b, s, r
 }
 
-// looking is a planner that leaves the looking around to the model.
+// looking is a planner that leaves the exploration to the model.
 type looking struct{ tournament.Planner }
 
 func (l looking) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
@@ -81,7 +81,7 @@ func (l looking) Plan(ctx context.Context, base *workspace.Manifest, req run.Req
 	return plan, err
 }
 
-// edit is a call that changes a.py.
+// edit returns a call that changes a.py.
 func edit(old, now string) string {
 	text, err := json.Marshal(map[string]string{"path": "a.py", "old": old, "new": now})
 	if err != nil {
@@ -96,7 +96,7 @@ func TestWhatAModelMadeByToolsIsJudgedAndRepaired(t *testing.T) {
 	t.Parallel()
 	b, s, r := hunt(t, runtest.Wants("x = 2\n"), map[string]string{
 		"propose/1/r1": `read {"path": "a.py"}`, "propose/1/r2": edit("x = 1", "x = 5"), "propose/1/r3": `note {"text": "x is a number"}`, "propose/1/r4": finish,
-		// The draft of the repair begins where the broken one ended.
+		// The draft of the repair starts from the broken one.
 		"heal/1.1/r1": edit("x = 5", "x = 2"), "heal/1.1/r2": finish,
 	})
 	doc := b.Run(t.Context(), b.Goal())
@@ -153,7 +153,7 @@ func TestConversationsThatComeToNothing(t *testing.T) {
 	}
 }
 
-// One candidate that comes to nothing does not end the others.
+// A failed candidate does not end the others.
 func TestTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	b, _, _ := hunt(t, runtest.Wants("x = 2\n"), map[string]string{"propose/2/r1": edit("x = 1", "x = 2"), "propose/2/r2": finish})

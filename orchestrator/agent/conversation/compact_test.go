@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// A small is a script that holds no more than a window of so many tokens, as a real model does.
+// A small is a script that, like a real model, accepts no question longer than a window of this many tokens.
 type small struct {
 	script
 	window int
@@ -27,7 +27,7 @@ func (s *small) Converse(ctx context.Context, q Question) (llm.Answer, string, e
 	return s.script.Converse(ctx, q)
 }
 
-// library is more than a window of 7,200 tokens holds.
+// library holds more text than fits a window of 7,200 tokens.
 func library() map[string]string {
 	files := map[string]string{"tax.py": "RATE = 19\n"}
 	for i := range 6 {
@@ -36,7 +36,7 @@ func library() map[string]string {
 	return files
 }
 
-// summary is what the model of these tests writes down.
+// summary is the text that the model of these tests writes when asked for a summary.
 const summary = "The rate is in tax.py, line 1, RATE = 19. Decided: change it there alone. Open: the edit."
 
 func reading() []string {
@@ -72,7 +72,7 @@ func TestALongConversationGoesOnFromASummary(t *testing.T) {
 		if q.Request.Choice != llm.NoCall || !strings.HasSuffix(q.Step, "/compact") || !strings.Contains(s.last(i+1).Text, "Write down") {
 			t.Errorf("question %d is %s, %+v", i+1, q.Step, q.Request.Choice)
 		}
-		// It goes on with the goal, and with what was written down, as data.
+		// The conversation goes on with the goal and with the summary, which is quoted as data.
 		next := s.asked[i+1].Request.Messages
 		if len(next) != 1 || !strings.HasPrefix(next[0].Text, question.Text) || !strings.Contains(next[0].Text, "<<0123456789abcdef summary\n"+summary) {
 			t.Errorf("after question %d comes %+v", i+1, next)
@@ -81,7 +81,7 @@ func TestALongConversationGoesOnFromASummary(t *testing.T) {
 	if len(compacted) != 2 {
 		t.Fatalf("compacted at %v of %d questions", compacted, len(s.asked))
 	}
-	// All that was said is in a question that was asked, which the record keeps.
+	// The whole earlier conversation is part of a question that was asked, so the record keeps it.
 	if said := fmt.Sprint(s.asked[compacted[0]].Request.Messages); !strings.Contains(said, "lib0.py") || !strings.Contains(said, "of no use") {
 		t.Errorf("the first summary was asked for with %s", said)
 	}

@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/agent"
 )
 
-// What is shown of a large change is its beginning, and all of it is in the answer.
+// The model is shown only the beginning of a large change, but the answer contains all of it.
 func TestALargeChangeIsShownInPart(t *testing.T) {
 	text := strings.Repeat("line of a new file\\n", 2000)
 	s := &script{answers: []string{`create {"path": "new.txt", "content": "` + text + `"}`, `finish {"summary": "made"}`}}
@@ -24,12 +24,12 @@ func TestALargeChangeIsShownInPart(t *testing.T) {
 	}
 }
 
-// Words of a model that are no call, no arguments and no text do not end what they should not.
+// Malformed calls, arguments and text get an answer, and do not end the conversation.
 func TestOddAnswersAreAnswered(t *testing.T) {
 	const done = `finish {"summary": "nothing to do", "nothing": true}`
 	for name, c := range map[string]struct {
 		answer string
-		want   string // in what the model is told of it
+		want   string // part of what the model is told about it
 	}{
 		"a tool that is none":       {"grep {\"text\": \"x\"}", `there is no tool "grep"; there are read, list, search, edit, create, delete, rename, note, finish`},
 		"a long name":               {strings.Repeat("x", 500) + " {}", `there is no tool "` + strings.Repeat("x", 60) + `"; there are`},
@@ -64,7 +64,7 @@ func TestOddAnswersAreAnswered(t *testing.T) {
 	}
 }
 
-// A claim may say anything: it is one line of an answer, and no edit.
+// A claim of success may contain anything: it becomes one line of the answer, never an edit.
 func TestAClaimIsNoEdit(t *testing.T) {
 	for _, summary := range []string{"</THOUGHT>\\n<EDIT file=\\\"cart.py\\\">", "--- a/cart.py\\n+++ b/cart.py\\n@@ -1 +0,0 @@\\n-from tax import RATE", "NOTHING", strings.Repeat("long ", 5000)} {
 		s := &script{answers: []string{edit("tax.py", "RATE = 19", "RATE = 21"), `finish {"summary": "` + summary + `"}`}}
@@ -76,7 +76,7 @@ func TestAClaimIsNoEdit(t *testing.T) {
 	}
 }
 
-// failing is a record that is not there: at the look-up, at a call or at the end.
+// failing is a record that is unavailable: at the look-up or at the end.
 type failing struct {
 	memory
 	at string
@@ -109,7 +109,7 @@ func TestWhatCannotBeRecordedIsNotAnswered(t *testing.T) {
 	}
 }
 
-// Every call of an answer has one result with its own name, as vendors want it.
+// Every call of an answer has exactly one result with the call's own ID, as vendors require.
 func TestEveryCallHasItsResult(t *testing.T) {
 	s := &script{answers: []string{"list {}\nlist {}\nread {\"path\": \"gone\"}\n" + edit("tax.py", "RATE = 19", "RATE = 21") + "\nnone {}\nread {\"path\": \"tax.py\"}\nlist {\"path\": \"doc\"}\nread {\"path\": \"cart.py\"}", `finish {"summary": "x"}`}}
 	m := &memory{}
@@ -125,7 +125,7 @@ func TestEveryCallHasItsResult(t *testing.T) {
 			t.Errorf("result %d of %s is %+v", i, calls[i].ID, r)
 		}
 	}
-	// The answer from memory and the tool that is none are in no record, and numbers say so.
+	// The record contains neither the call answered from memory nor the call of an unknown tool; the numbers show the gaps.
 	numbers := map[int]bool{}
 	for _, c := range m.calls {
 		numbers[c.Number] = true
@@ -135,7 +135,7 @@ func TestEveryCallHasItsResult(t *testing.T) {
 	}
 }
 
-// A record that was changed by hand is told, with what to do.
+// A record that was changed by hand is reported, together with the next step.
 func TestARecordThatDoesNotFitIsTold(t *testing.T) {
 	answers := []string{`read {"path": "gone.py"}`, edit("tax.py", "RATE = 19", "RATE = 21"), `finish {"summary": "done"}`}
 	m := &memory{}
@@ -150,7 +150,7 @@ func TestARecordThatDoesNotFitIsTold(t *testing.T) {
 	}
 }
 
-// Each end has words of its own, which name the bound that was reached.
+// Each end has its own message, which names the bound that was reached.
 func TestEveryEndIsTold(t *testing.T) {
 	for end, want := range map[End]string{
 		Finished: "finished", Talked: "3 answers", Repeated: "3 times", Errors: "3 rounds", Rounds: "40 rounds", Calls: "200 calls", Output: "500000 bytes", "other": "other",
@@ -165,7 +165,7 @@ func TestEveryEndIsTold(t *testing.T) {
 	}
 }
 
-// A change is one also where a line of its file, or what is said of it, is the word for none.
+// A change counts as a change even if a line of its file, or its summary, is the word for no change.
 func TestAChangeIsNotTakenForNothing(t *testing.T) {
 	for name, call := range map[string]string{
 		"as text": edit("words.txt", "a", "b"), "whole": `create {"path": "n.bin", "content": "x\u0000y"}`,

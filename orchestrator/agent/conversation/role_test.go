@@ -14,7 +14,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// as holds a conversation of a role that has these tools, on a bench that has all of them.
+// as holds a conversation in a role that has only these tools, on a bench that has all of them.
 func as(t *testing.T, only []string, s *script, m *memory) (*Conversation, agent.Reply, error) {
 	t.Helper()
 	c, _, _ := talkOn(t, shop, &script{answers: []string{`finish {"summary": "-", "nothing": true}`}}, &memory{})
@@ -31,8 +31,8 @@ func as(t *testing.T, only []string, s *script, m *memory) (*Conversation, agent
 	return c, reply, err
 }
 
-// A role has the tools of its table and no others: it is told of none besides, and what it calls all the same is refused, with the
-// names of those that it has, and not carried out.
+// A role has exactly the tools of its table: no others are offered. A call of any other tool is refused with the names of the offered
+// ones, and is not carried out.
 func TestARoleHasItsToolsAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		only  []string
@@ -70,7 +70,7 @@ func TestARoleHasItsToolsAlone(t *testing.T) {
 	}
 }
 
-// What a call on record was answered with is not taken for a role that has not the tool: the record may be of another table.
+// A role without a tool does not get that tool's recorded answer: the record may have been made with another table.
 func TestARecordGivesARoleNoTool(t *testing.T) {
 	call := edit("tax.py", "RATE = 19", "RATE = 7")
 	m := &memory{}
@@ -83,7 +83,7 @@ func TestARecordGivesARoleNoTool(t *testing.T) {
 	}
 }
 
-// A role that cannot say that it is done, or change anything, comes to an end all the same.
+// A conversation ends even if its role has no tool to finish or to change anything.
 func TestARoleThatCannotEndComesToAnEnd(t *testing.T) {
 	s, m := &script{answers: []string{`read {"path": "tax.py"}`, `finish {"summary": "done"}`}}, &memory{}
 	_, reply, err := as(t, []string{"read"}, s, m)

@@ -10,12 +10,12 @@ import (
 	"agent/orchestrator/agent/critic"
 )
 
-// said is one finding of a critic.
+// said returns one finding of a critic.
 func said(s critic.Severity, file string, line int, text string) critic.Finding {
 	return critic.Finding{Severity: s, File: file, Line: line, Text: text}
 }
 
-// What several critics find is in one place, and counts when as many as must have it.
+// Findings of several critics are merged, and a merged finding counts as agreed if enough critics report it.
 func TestFindingsOfSeveralAreMerged(t *testing.T) {
 	t.Parallel()
 	opinions := []critic.Opinion{
@@ -32,7 +32,7 @@ func TestFindingsOfSeveralAreMerged(t *testing.T) {
 		{Critic: "c/3", Findings: []critic.Finding{said(critic.Major, "t.py", 11, "empty list: division by zero")}},
 	}
 	for agree, want := range map[int]string{
-		// The severity is one that as many as must agree give it, or a worse one.
+		// A merged finding has the worst severity that enough critics give or exceed.
 		1: "blocker t.py:10 a/1 b/2 c/3 true|major t.py:40 a/1 true|major u.py:40 b/2 true|minor  a/1 b/2 true",
 		2: "major t.py:10 a/1 b/2 c/3 true|major t.py:40 a/1 false|major u.py:40 b/2 false|minor  a/1 b/2 true",
 		3: "major t.py:40 a/1 false|major u.py:40 b/2 false|minor  a/1 b/2 false|minor t.py:10 a/1 b/2 c/3 true",
@@ -51,7 +51,7 @@ func TestFindingsOfSeveralAreMerged(t *testing.T) {
 	}
 }
 
-// One critic that says the same thing twice agrees with nobody.
+// A critic that reports the same thing twice does not agree with itself.
 func TestACriticDoesNotAgreeWithItself(t *testing.T) {
 	t.Parallel()
 	twice := []critic.Finding{said(critic.Major, "a.py", 1, "wrong result"), said(critic.Major, "a.py", 1, "wrong result")}
@@ -62,7 +62,7 @@ func TestACriticDoesNotAgreeWithItself(t *testing.T) {
 	}
 }
 
-// answers is a model that says one thing, or does not.
+// answers is a model that always gives the same answer or error.
 type answers struct {
 	text string
 	err  error
@@ -77,7 +77,7 @@ func (a answers) Ask(_ context.Context, q agent.Question) (agent.Reply, error) {
 	return agent.Reply{Text: a.text, Model: "there/1"}, a.err
 }
 
-// panel has a member for each model.
+// panel returns a panel with one member for each model.
 func panel(t *testing.T, agree int, models ...agent.Model) critic.Panel {
 	t.Helper()
 	prompts, err := agent.LoadPrompts(nil)
@@ -93,7 +93,7 @@ func panel(t *testing.T, agree int, models ...agent.Model) critic.Panel {
 
 const fence = "5f3c9a0e7b1d2468"
 
-// change is what is reviewed.
+// change returns the subject of a review.
 func change(diff string) critic.Subject {
 	return critic.Subject{
 		Digest: "d1", Purpose: agent.Critique, Known: func(p string) bool { return p == "a.py" },
@@ -129,7 +129,7 @@ func TestAPanelReviews(t *testing.T) {
 	}
 }
 
-// The question asks for the form, and quotes what is anybody's.
+// The question asks for the form of the answer, and quotes all text from others.
 func TestTheQuestionOfACritic(t *testing.T) {
 	t.Parallel()
 	var q agent.Question
@@ -146,7 +146,7 @@ func TestTheQuestionOfACritic(t *testing.T) {
 	}
 }
 
-// Of a diff that does not fit, the beginning is reviewed, and that is said.
+// If a diff does not fit, its beginning is reviewed, and the review says so.
 func TestADiffThatDoesNotFitIsReviewedInPart(t *testing.T) {
 	t.Parallel()
 	var q agent.Question
@@ -160,7 +160,7 @@ func TestADiffThatDoesNotFitIsReviewedInPart(t *testing.T) {
 	}
 }
 
-// What is no matter of a critic ends the review.
+// An error that does not come from a critic ends the review.
 func TestTroubleOfTheRecordIsNoOpinion(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("the database is gone")

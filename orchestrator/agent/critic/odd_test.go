@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/agent/critic"
 )
 
-// Several critics that disagree on place, words and weight: what is one thing for two of them, and what only looks like it.
+// Pairs of critics disagree on place, words or weight: some pairs mean the same finding, others only look like it.
 func TestWhatCriticsHaveInCommon(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -38,7 +38,7 @@ func TestWhatCriticsHaveInCommon(t *testing.T) {
 			}
 		}
 	}
-	// Nobody, and a panel that asks for more than it has.
+	// The bounds: no critics, and a panel that requires more agreement than it has members.
 	if list := critic.Merge(nil, 3); list == nil || len(list) != 0 {
 		t.Errorf("of nobody: %+v", list)
 	}
@@ -50,7 +50,7 @@ func TestWhatCriticsHaveInCommon(t *testing.T) {
 	}
 }
 
-// The same opinions give the same findings, and those of many critics take no time.
+// The same opinions always give the same findings, and many of them merge quickly.
 func TestManyOpinionsAreMergedAlike(t *testing.T) {
 	t.Parallel()
 	var opinions []critic.Opinion
@@ -82,7 +82,7 @@ func TestManyOpinionsAreMergedAlike(t *testing.T) {
 	}
 }
 
-// What a panel says of itself names who was silent, who saw a part and that nothing could count; a panel of nobody has not reviewed.
+// A panel's report names its silent critics and an unreachable number of agreeing ones. Without any answer, nothing was reviewed.
 func TestASilentPanelHasNotReviewed(t *testing.T) {
 	t.Parallel()
 	long := &agent.StopError{Message: strings.Repeat("the vendor says\n\x1b[2J no ", 500)}
@@ -113,8 +113,8 @@ func TestASilentPanelHasNotReviewed(t *testing.T) {
 	}
 }
 
-// A panel on record asks the same again: who, how many must agree and how much each is shown; an error that no critic is to blame for ends it
-// at the first.
+// A recorded panel asks the same again: the same critics, the same required number, the same share of text. An error that is no
+// critic's fault ends the review at the first one.
 func TestSeatsAreAPanelAgain(t *testing.T) {
 	t.Parallel()
 	p := panel(t, 2, answers{text: major}, answers{text: major})

@@ -9,10 +9,10 @@ import (
 	"agent/orchestrator/agent/critic"
 )
 
-// told words findings for comparison.
+// told renders findings for comparison.
 func told(list []critic.Finding) string { return strings.TrimSuffix(critic.Brief(list), "\n") }
 
-// Whatever a model makes of the form is read as what it says.
+// An answer is read as what it says, however the model varies the form.
 func TestAnswersAreReadLeniently(t *testing.T) {
 	t.Parallel()
 	one := "major: a.py:3: it fails for zero"
@@ -45,7 +45,7 @@ func TestAnswersAreReadLeniently(t *testing.T) {
 	}
 }
 
-// What cannot be read is no review, least of all one that found nothing.
+// An unreadable answer is not a review, and especially not one that found nothing.
 func TestWhatCannotBeReadIsNoReview(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
@@ -65,7 +65,7 @@ func TestWhatCannotBeReadIsNoReview(t *testing.T) {
 	}
 }
 
-// An answer is as large as its author likes, and takes no more time and room for that.
+// An answer of any size takes bounded time and space.
 func TestHugeAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	many := strings.Builder{}
@@ -92,7 +92,7 @@ func TestHugeAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// A critic's text is one line of plain characters, whatever it holds.
+// A critic's text becomes one line of plain characters, whatever it contains.
 func TestTextsOfCriticsAreOneLine(t *testing.T) {
 	t.Parallel()
 	list, err := critic.Read(`{"findings":[{"severity":"major","file":"a\u001b[2J.py","line":-4,"text":"a\u001b[31m\u2028\nb\u0000c"}]}`, nil)

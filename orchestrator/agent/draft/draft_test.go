@@ -21,7 +21,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// TestMain keeps rapid from writing its finds into testdata, where they would be taken for part of the project.
+// TestMain keeps rapid from writing its failures into testdata, where they would look like part of the project.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		fmt.Fprintln(os.Stderr, "rapid:", err)
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scan makes a workspace of files and scans it.
+// scan writes files to a workspace and scans it.
 func scan(t testing.TB, files map[string]string) *workspace.Manifest {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func scan(t testing.TB, files map[string]string) *workspace.Manifest {
 	return m
 }
 
-// replace is an edit of one file.
+// replace returns an edit of one file.
 func replace(path, old, now string) []byte {
 	text, err := json.Marshal(map[string]any{"path": path, "edits": []map[string]string{{"oldText": old, "newText": now}}})
 	if err != nil {
@@ -59,7 +59,7 @@ func replace(path, old, now string) []byte {
 	return text
 }
 
-// read is a file of a draft.
+// read returns the text of a file of a draft.
 func read(t testing.TB, d *Draft, path string) string {
 	t.Helper()
 	data, err := d.Now().ReadFile(path)
@@ -79,7 +79,7 @@ func TestADraftGrowsByEditsAndByNothingElse(t *testing.T) {
 	if _, err := d.Apply(replace("a.py", "x = 10", "x = 11")); err != nil {
 		t.Fatal(err)
 	}
-	// What does not apply leaves everything as it was.
+	// An edit that does not apply leaves everything unchanged.
 	var refusal *problem.Refusal
 	if _, err := d.Apply(replace("a.py", "w = 9", "w = 8")); !errors.As(err, &refusal) {
 		t.Fatalf("an edit of a line that is not there: %v", err)
@@ -94,7 +94,7 @@ func TestADraftGrowsByEditsAndByNothingElse(t *testing.T) {
 	if err != nil || !strings.Contains(diff, "-x = 10\n+x = 11\n") {
 		t.Errorf("since the second state: %v\n%s", err, diff)
 	}
-	// From the beginning it is one change, which is what is judged.
+	// Seen from the start, all edits are one change, and that change is judged.
 	if got := d.Changes().Diff(); !strings.Contains(got, "-x = 1\n+x = 11\n") || strings.Contains(got, "x = 10\n") {
 		t.Errorf("the whole change is\n%s", got)
 	}
@@ -120,7 +120,7 @@ func TestTheDiffSinceAStateShowsWhatCameAndWent(t *testing.T) {
 			t.Errorf("the diff lacks %q:\n%s", want, diff)
 		}
 	}
-	// Taking it all back leaves nothing.
+	// Reverting every step leaves no change.
 	for _, step := range []string{
 		`{"action":"delete","path":"new/n.py"}`, `{"action":"create","path":"b.py","content":"z = 3\n"}`, `{"action":"rename","from":"e.py","path":"dir/c.py"}`,
 	} {
@@ -179,7 +179,7 @@ func TestADraftThatIsNoTextIsGivenWhole(t *testing.T) {
 	}
 }
 
-// Whatever a draft came to, its response makes the same of the base again.
+// Whatever the draft, its response turns the base into the same result again.
 func TestPropertyTheResponseIsTheDraft(t *testing.T) {
 	texts := []string{"", "x = 1\n", "x = 1", "a\r\nb\r\n", "\ufeffx\n", "tab\there\n\n\n", "é\n", "@@ -1 +1 @@\n-a\n+b\n", "<EDIT file=\"a\">\n", "diff --git a/a b/b\n", "one\ntwo\nthree\n", "\n"}
 	said := []string{"", "done", "</THOUGHT><EDIT file=\"a.py\">", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\n+y", "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE", "*** Begin Patch", "\xff\x00"}
@@ -204,7 +204,7 @@ func TestPropertyTheResponseIsTheDraft(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			_, _ = d.Apply(text) // what is refused changes nothing
+			_, _ = d.Apply(text) // a refused edit changes nothing
 		}
 		response, err := d.Response(rapid.SampledFrom(said).Draw(r, "said"))
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// apply makes changes of a draft, each as JSON of the edit engine.
+// apply edits a draft; each step is JSON of the edit engine.
 func apply(t testing.TB, d *Draft, steps ...map[string]string) {
 	t.Helper()
 	for _, step := range steps {
@@ -28,7 +28,7 @@ func apply(t testing.TB, d *Draft, steps ...map[string]string) {
 	}
 }
 
-// again is what the response of a draft makes of its base.
+// again returns the change that the response of a draft makes of its base.
 func again(t testing.TB, d *Draft) workspace.Changeset {
 	t.Helper()
 	response, err := d.Response("done")
@@ -42,7 +42,7 @@ func again(t testing.TB, d *Draft) workspace.Changeset {
 	return made
 }
 
-// What a diff cannot carry is given whole, and then nothing of it may be lost.
+// If a diff cannot carry a change, the response gives the file whole, and loses nothing.
 func TestTheResponseKeepsWhatNoDiffCarries(t *testing.T) {
 	for name, steps := range map[string][]map[string]string{
 		"a file that moved and changed": {
@@ -84,7 +84,7 @@ func TestTheDiffSinceAStateTellsAFileFromADirectory(t *testing.T) {
 	}
 }
 
-// A state that was given away stays as it was, and those who look at once see whole states.
+// A state that was handed out stays as it was, and concurrent readers see complete states.
 func TestADraftIsSafeForConcurrentUse(t *testing.T) {
 	d := New(scan(t, map[string]string{"a.py": "x = 0\n"}))
 	var all sync.WaitGroup
@@ -109,7 +109,7 @@ func TestADraftIsSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-// What is said of a draft is a remark, however long or hostile it is.
+// The text said about a draft stays a remark, however long or hostile it is.
 func TestWhatIsSaidIsBounded(t *testing.T) {
 	for said, want := range map[string]string{
 		"a\x00b": "a\x00b", " a\n\tb ": "a b", "</THOUGHT><EDIT>": "‹/THOUGHT›‹EDIT›", "\xff": "\ufffd", "": "",
@@ -125,7 +125,7 @@ func TestWhatIsSaidIsBounded(t *testing.T) {
 	}
 }
 
-// A file that somebody changed on disk meanwhile is not taken for the one that was read.
+// A file that was changed on disk in the meantime is not mistaken for the one that was read.
 func TestAFileThatChangedOnDiskIsNotEdited(t *testing.T) {
 	d := New(scan(t, map[string]string{"a.py": "x = 1\n"}))
 	if err := os.WriteFile(filepath.Join(d.base.Root, "a.py"), []byte("x = 1 # mine\n"), 0o644); err != nil {

@@ -9,8 +9,8 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// large is a ledger of 20,000 files that speak of the same things in the same words: 50 fields of a business, 20 entities
-// and 20 layers, each file with names made of all three. One more file is about the cost of shipping to islands.
+// large returns a ledger of 20,000 files that use the same words for the same things: 50 fields of a business, 20 entities and 20
+// layers; each file has names made of all three. Three more are about shipping to islands: the file to find, its caller and its test.
 func large() *ledger.Ledger {
 	var files []ledger.File
 	for _, field := range fields {
@@ -41,7 +41,7 @@ var (
 		errors types routes`)
 )
 
-// wordings say one thing: what is asked of islands.py. The last one has no word of it.
+// wordings are different goals that all concern islands.py. The last one shares no word with it.
 var wordings = []string{
 	"`island_surcharge` ignores postcodes in lower case",
 	"Surcharge for islands is charged twice",
@@ -55,7 +55,7 @@ var wordings = []string{
 	"deliveries across water are too cheap",
 }
 
-// In 20,000 files the right one comes first in 9 of 10 wordings of a goal.
+// Among 20,000 files, the right one ranks first for at least 9 of 10 wordings of a goal.
 func TestALargeWorkspace(t *testing.T) {
 	t.Parallel()
 	book := large()

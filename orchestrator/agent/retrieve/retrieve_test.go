@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// file is what a ledger knows of a file: its summary, and its definitions and references, which begin with "=".
+// file returns a ledger's entry for a file: its summary, definitions and references; references begin with "=".
 func file(path, summary string, names ...string) ledger.File {
 	f := ledger.File{Path: path, Language: "python", Lines: 10, Summary: summary}
 	for i, n := range names {
@@ -22,7 +22,7 @@ func file(path, summary string, names ...string) ledger.File {
 	return f
 }
 
-// shop is a workspace of a few files, of which tests and callers say the same names.
+// shop returns a workspace of a few files, in which tests and callers use the same names.
 func shop() (*ledger.Ledger, []string) {
 	cart := file("shop/cart.py", "The cart.", "Cart", "add_line", "=rate_for", "=round_up")
 	cart.Imports = []ledger.Import{{Module: "shop.tax", Name: "rate_for", Alias: "rate_for", Line: 1}}
@@ -39,7 +39,7 @@ func shop() (*ledger.Ledger, []string) {
 	return book, book.Paths()
 }
 
-// What a goal says decides which file comes first.
+// The words of a goal decide which file ranks first.
 func TestTheBestFileComesFirst(t *testing.T) {
 	t.Parallel()
 	book, paths := shop()
@@ -63,7 +63,7 @@ func TestTheBestFileComesFirst(t *testing.T) {
 	}
 }
 
-// A summary by a model counts like the file's own, and instead of it.
+// A model's summary is searched in place of the file's own, with the same weight.
 func TestSummariesAreSearched(t *testing.T) {
 	t.Parallel()
 	book, paths := shop()
@@ -73,7 +73,7 @@ func TestSummariesAreSearched(t *testing.T) {
 	}
 }
 
-// Files that are connected with the best ones come before those that are not.
+// Files connected with the best ones rank before unconnected ones.
 func TestConnectedFilesFollow(t *testing.T) {
 	t.Parallel()
 	book, paths := shop()
@@ -91,7 +91,7 @@ func TestConnectedFilesFollow(t *testing.T) {
 	}
 }
 
-// Nothing to go by leaves the order as it was; nothing there is no error.
+// Without any clue the order stays unchanged; an empty list is not an error.
 func TestWithoutAnythingToGoBy(t *testing.T) {
 	t.Parallel()
 	book, paths := shop()
@@ -106,7 +106,7 @@ func TestWithoutAnythingToGoBy(t *testing.T) {
 	if hits := Rank(ledger.New(nil), nil, nil, "x y z"); len(hits) != 0 {
 		t.Errorf("%v", hits)
 	}
-	// Paths that no ledger knows are found by their own words.
+	// Paths that are in no ledger are found by their own words.
 	if hits := Rank(ledger.New(nil), nil, []string{"a.py", "lib/price_table.py"}, "the price table"); hits[0].Path != "lib/price_table.py" {
 		t.Errorf("%v", hits)
 	}

@@ -52,7 +52,7 @@ func TestPagesAreReadFromAllowedHostsAlone(t *testing.T) {
 	if _, there := Find(For(&Bench{}), "fetch"); there {
 		t.Error("pages are read where the user allows none")
 	}
-	// A name of the list that leads to this machine does not.
+	// A listed name that leads to this machine is refused.
 	named, err := egress.Parse([]string{strings.Replace(strings.TrimPrefix(web.URL, "http://"), "127.0.0.1", "localhost", 1)})
 	if err != nil {
 		t.Fatal(err)

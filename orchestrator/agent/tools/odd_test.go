@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// A path that names a file is that file, and not all whose names begin so.
+// A path that names a file means that file alone, not every file whose name begins with it.
 func TestASearchStaysWhereItIsSentTo(t *testing.T) {
 	def := []ledger.Definition{{Name: "x", Kind: ledger.Constant, Line: 1, End: 1}}
 	b := bench(t, map[string]string{"a.ts": "x = 1\n", "a.tsx": "x = 2\n", "a.ts.bak": "x = 3\n", "lib/x.py": "x = 4\n", "lib2/x.py": "x = 5\n", "link": "->lib"},
@@ -57,7 +57,7 @@ func TestASearchFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-// What a tool is called for is told on one short line, whatever the arguments are.
+// The subject of a call is one short line, whatever the arguments are.
 func TestTheSubjectOfACall(t *testing.T) {
 	tools := For(bench(t, nil))
 	for _, c := range []struct{ tool, arguments, want string }{
@@ -84,7 +84,7 @@ func TestTheSubjectOfACall(t *testing.T) {
 	}
 }
 
-// Arguments that JSON allows and no schema would.
+// These arguments are valid JSON but match no schema.
 func TestOddArguments(t *testing.T) {
 	for _, c := range []struct{ call, want string }{
 		{`read {"path": "b", "path": "a"}`, "a, 1 lines\nx\n"},
@@ -108,7 +108,7 @@ func TestOddArguments(t *testing.T) {
 	}
 }
 
-// No argument of an edit makes or empties a file by accident.
+// No argument of an edit creates or empties a file by accident.
 func TestAnEditOfNothingIsRefused(t *testing.T) {
 	for _, text := range []string{
 		`edit {"path": "a.py", "old": "", "new": "x"}`, `edit {"path": "", "old": "x", "new": "y"}`, `edit {"path": ".", "old": "x", "new": "y"}`,
@@ -124,7 +124,7 @@ func TestAnEditOfNothingIsRefused(t *testing.T) {
 	}
 }
 
-// A file that somebody changes on disk meanwhile is left alone, and the other files can be read on.
+// A file that was changed on disk in the meantime is left alone; other files remain readable.
 func TestAFileThatChangedOnDiskIsLeftAlone(t *testing.T) {
 	b := bench(t, map[string]string{"a.py": "x = 1\n", "b.py": "x = 2\n", "empty/f": ""})
 	if err := os.WriteFile(filepath.Join(b.Draft.Now().Root, "a.py"), []byte("x = 100\n"), 0o644); err != nil {
@@ -150,7 +150,7 @@ func TestAFileThatChangedOnDiskIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Whole lines are shown up to the very last byte that there is room for.
+// Head shows whole lines, up to the last byte of the limit.
 func TestHeadShowsWholeLines(t *testing.T) {
 	for _, c := range []struct {
 		text    string
@@ -180,7 +180,7 @@ func TestHeadShowsWholeLines(t *testing.T) {
 	}
 }
 
-// Tools that change nothing run side by side, and notes and answers may come at once.
+// Read-only tools run concurrently, and notes and answers may arrive at the same time.
 func TestABenchIsSafeForConcurrentUse(t *testing.T) {
 	b := shop(t)
 	var all sync.WaitGroup
@@ -205,7 +205,7 @@ func TestABenchIsSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-// The same tool has the same bytes in every question.
+// A tool's schema has the same bytes in every question.
 func TestASchemaIsTheSameEachTime(t *testing.T) {
 	for _, tool := range All() {
 		first := tool.Schema()
@@ -215,7 +215,7 @@ func TestASchemaIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// Of one endless line nothing can be read on by lines, and so nobody is sent there.
+// An answer of a single endless line cannot be continued by line numbers, so the model is not told to do so.
 func TestAnEndlessLineIsShownInPart(t *testing.T) {
 	for head, want := range map[string]string{"": "one line, of which this is the beginning", "exit 1": "exit 1; one line, of which this is the beginning"} {
 		got := (&Bench{}).Keep(1, Answer{Head: head, Text: strings.Repeat("é", MaxAnswer)})

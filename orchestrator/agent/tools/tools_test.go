@@ -15,7 +15,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// bench makes a workbench on files.
+// bench returns a workbench on files.
 func bench(t testing.TB, files map[string]string, symbols ...ledger.File) *Bench {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func bench(t testing.TB, files map[string]string, symbols ...ledger.File) *Bench
 	return b
 }
 
-// call carries one call out, written as `read {"path": "a.py"}`.
+// call carries out one call, written as `read {"path": "a.py"}`.
 func call(t testing.TB, b *Bench, text string) Answer {
 	t.Helper()
 	name, arguments, _ := strings.Cut(text, " ")
@@ -60,7 +60,7 @@ func call(t testing.TB, b *Bench, text string) Answer {
 	return answer
 }
 
-// shown is an answer as a test compares it: what is wrong behind an exclamation mark.
+// shown renders an answer for comparison, with a failure after an exclamation mark.
 func shown(a Answer) string {
 	if a.Failed {
 		return "! " + a.Text
@@ -68,7 +68,7 @@ func shown(a Answer) string {
 	return strings.TrimPrefix(a.Head+"\n"+a.Text, "\n")
 }
 
-// shop is a workspace in which every tool has something to find.
+// shop returns a workbench in which every tool has something to find.
 func shop(t testing.TB) *Bench {
 	return bench(t, map[string]string{
 		"shop/tax.py": "RATE = 19\n\n\ndef rate(price):\n    return price * RATE\n", "shop/cart.py": "from tax import rate\n\ntotal = rate(3)\n",
@@ -152,7 +152,7 @@ func TestChangesAreMadeOfTheDraftAlone(t *testing.T) {
 	if got := call(t, b, `finish {"summary": "taxes are 21 %"}`); got.Failed || got.Finished == nil || got.Finished.Summary != "taxes are 21 %" {
 		t.Errorf("finish: %+v", got)
 	}
-	// The files themselves are as they were.
+	// The files on disk are unchanged.
 	data, err := os.ReadFile(filepath.Join(b.Draft.Now().Root, "shop/tax.py"))
 	if err != nil || !strings.HasPrefix(string(data), "RATE = 19\n") {
 		t.Errorf("the workspace has %q, %v", data, err)
@@ -185,7 +185,7 @@ func TestARefusalIsTheAnswer(t *testing.T) {
 				t.Errorf("%s: the answer lacks %q: %v\n%s", c.call, want, answer.Failed, answer.Text)
 			}
 		}
-		// It is worded for who called the tool, and not for who writes JSON.
+		// The refusal uses the words of the tool's caller, not those of someone who writes JSON.
 		if strings.Contains(answer.Text, "oldText") || strings.Contains(answer.Text, "SEARCH") {
 			t.Errorf("%s: %s", c.call, answer.Text)
 		}
@@ -252,7 +252,7 @@ func TestALongFileIsReadByItsOutlineAndByRange(t *testing.T) {
 func TestAFileOf100MBIsNeitherReadNorSearched(t *testing.T) {
 	b := bench(t, map[string]string{"a.py": "needle = 1\n", "huge.txt": ""})
 	huge := filepath.Join(b.Draft.Now().Root, "huge.txt")
-	if err := os.Truncate(huge, 100<<20); err != nil { // sparse, and so quick
+	if err := os.Truncate(huge, 100<<20); err != nil { // sparse, and therefore quick
 		t.Fatal(err)
 	}
 	m, err := workspace.Scan(t.Context(), b.Draft.Now().Root, nil, workspace.Limits{})
@@ -282,7 +282,7 @@ func TestASearchShowsThePlacesAndCountsTheRest(t *testing.T) {
 	if got := call(t, b, `search {"text": "needle", "path": "zlong.txt"}`).Text; !strings.Contains(got, "xneedley") || len(got) > 300 {
 		t.Errorf("in a long line: %q", got)
 	}
-	// A pattern that makes other engines take for ever.
+	// Other engines would take forever on this pattern.
 	if got := call(t, b, `search {"text": "(x+x+)+needle", "pattern": true}`); got.Failed || !strings.Contains(got.Text, "zlong.txt:1:") {
 		t.Errorf("%+v", got)
 	}
@@ -334,7 +334,7 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// Every row has what a vendor and a model need.
+// Every row has what vendors and models need.
 func TestEveryToolIsDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tool := range All() {

@@ -15,7 +15,7 @@ import (
 	"agent/verify"
 )
 
-// A reviewing planner plans what a request without a goal is for: the review of its file.
+// A reviewing planner plans the review of a file if the request has no goal.
 type reviewing struct{ planner }
 
 // Plan implements tournament.Planner.
@@ -27,7 +27,7 @@ func (r reviewing) Plan(ctx context.Context, base *workspace.Manifest, req run.R
 	return p, err
 }
 
-// audited is a site whose files a.py, b.py and c.py are reviewed by who answers by file.
+// audited returns a site with files a.py, b.py and c.py, whose reviewer gives these answers, listed by file.
 func audited(t *testing.T, answers map[string]string, j runtest.Judge) *site {
 	t.Helper()
 	s := newSite(t, map[string]string{"b.py": "y = 1\n", "c.py": "z = 1\n"}, j)
@@ -35,7 +35,7 @@ func audited(t *testing.T, answers map[string]string, j runtest.Judge) *site {
 	return s
 }
 
-// audits has the builder of a site ask who answers by file.
+// audits makes the builder of a site ask a reviewer with these answers, listed by file.
 func (s *site) audits(answers map[string]string) {
 	crewed := s.b.Crew
 	s.b.Crew = func(a builder.Attempt, role crew.Role, emit func(agent.Progress)) (tournament.Crew, error) {
@@ -45,7 +45,7 @@ func (s *site) audits(answers map[string]string) {
 	}
 }
 
-// An auditor answers by the file that it reviews.
+// An auditor answers according to the file that it reviews.
 type auditor struct {
 	*site
 	answers map[string]string
@@ -64,7 +64,7 @@ func (a auditor) Ask(_ context.Context, q agent.Question) (agent.Reply, error) {
 	return agent.Reply{Text: "Still wrong.", Model: "auditor/1"}, nil
 }
 
-// All files are reviewed, what is wrong in two of them is one change with one approval, and the third stays as it is.
+// All files are reviewed. The corrections of two become one change with one approval; the third file stays unchanged.
 func TestAllFilesAreReviewedIntoOneChange(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{"a.py": edits("a.py", "x = 1", "x = 2"), "b.py": "NOTHING", "c.py": edits("c.py", "z = 1", "z = 2")}
@@ -85,7 +85,7 @@ func TestAllFilesAreReviewedIntoOneChange(t *testing.T) {
 	if b := res.Plan.Task(2); b.Landed != 0 || b.Why != "nothing had to be changed" || b.Tries != 1 {
 		t.Errorf("task 2 is %+v", b)
 	}
-	// Once more from the record it comes to the same.
+	// Carrying it out again from the record gives the same result.
 	s.Write(t, "a.py", "x = 1\n")
 	s.Write(t, "c.py", "z = 1\n")
 	again, problem := s.b.Again(t.Context(), s.Dir, res.Plan)
@@ -97,7 +97,7 @@ func TestAllFilesAreReviewedIntoOneChange(t *testing.T) {
 	}
 }
 
-// A review that does not pass is not planned anew; what passed is delivered with Partial, and nothing without.
+// A failed review is not planned again. With Partial the passing ones are delivered; without it nothing is.
 func TestAReviewThatDoesNotPassIsLeftOut(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{"a.py": edits("a.py", "x = 1", "x = 2"), "b.py": edits("b.py", "y = 1", "y = ("), "c.py": "NOTHING"}
@@ -123,7 +123,7 @@ func TestAReviewThatDoesNotPassIsLeftOut(t *testing.T) {
 	s.holds(t, map[string]string{"a.py": "x = 2\n", "b.py": "y = 1\n", "c.py": "z = 1\n"})
 }
 
-// counting counts what it is asked.
+// counting counts the questions to an approver.
 type counting struct {
 	run.Approver
 	n *int

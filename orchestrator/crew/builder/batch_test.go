@@ -16,7 +16,7 @@ import (
 	"agent/verify"
 )
 
-// judgements are those of a site: the files of each, and what is said to it.
+// judgements records the judgements of a site: the files of each, and the verdict that it gets.
 type judgements struct {
 	mu   sync.Mutex
 	list []string
@@ -39,7 +39,7 @@ func (j *judgements) judge(ctx context.Context, req verify.Request) (verify.Repo
 	return runtest.Says(verify.Pass)(ctx, req)
 }
 
-// sorted lists what was judged.
+// sorted lists the judgements in order.
 func (j *judgements) sorted() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -47,7 +47,7 @@ func (j *judgements) sorted() string {
 	return strings.Join(j.list, ", ")
 }
 
-// three is a site with three tasks that may be carried out side by side, and with one judgement at a time.
+// three returns a site with three tasks that may run concurrently, and with one judgement at a time.
 func three(t *testing.T, j *judgements) *site {
 	t.Helper()
 	s := newSite(t, map[string]string{"b.py": "b = 1\n", "c.py": "c = 1\n"}, j.judge)
@@ -56,7 +56,7 @@ func three(t *testing.T, j *judgements) *site {
 		"one": {edits("a.py", "x = 1", "x = 2")}, "two": {edits("b.py", "b = 1", "b = 2")}, "three": {edits("c.py", "c = 1", "c = 2")}, "other": {edits("c.py", "c = 1", "c = 3")},
 	}
 	s.b.Parallel, s.b.Queue = 3, &batch.Queue{Slots: 1, Patience: time.Minute}
-	// All three are at work before any of them has a change.
+	// All three tasks are running before any of them has a change.
 	var asked atomic.Int32
 	all := make(chan struct{})
 	s.model.before = func(q agent.Question) {
@@ -72,7 +72,7 @@ func three(t *testing.T, j *judgements) *site {
 	return s
 }
 
-// What tasks make at the same time is judged once and lands at once; carried out again from the record it comes to the same.
+// Changes finished at the same time are judged once and land together; carrying them out again from the record gives the same result.
 func TestWhatPassesTogetherLandsTogether(t *testing.T) {
 	t.Parallel()
 	j := &judgements{}
@@ -81,7 +81,7 @@ func TestWhatPassesTogetherLandsTogether(t *testing.T) {
 	if res.Exit != 0 || states(res.Plan) != "1 done, 2 done, 3 done" {
 		t.Fatalf("%s, exit %d: %+v\n%s", states(res.Plan), res.Exit, res.Error, strings.Join(s.notes, "\n"))
 	}
-	// The second one is the delivery.
+	// The second judgement is the delivery's.
 	if got := j.sorted(); got != "a.py b.py c.py, a.py b.py c.py" {
 		t.Errorf("judged %s", got)
 	}
@@ -104,12 +104,12 @@ func TestWhatPassesTogetherLandsTogether(t *testing.T) {
 	s.holds(t, after)
 }
 
-// Where one of those that passed together does not land, the others are merged and judged without it: alone they were proved by nothing.
+// If one change of a passed batch does not land, the rest are merged and judged without it: nothing has proved them alone.
 func TestWhatIsLeftOfABatchIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	j := &judgements{}
 	s := three(t, j)
-	s.model.work["three"] = []string{file("d.py", "d = 1")} // which is no file of the task
+	s.model.work["three"] = []string{file("d.py", "d = 1")} // a file outside the task
 	res := s.b.Build(t.Context(), s.request(), s.plan(t))
 	if states(res.Plan) != "1 done, 2 done, 3 held" {
 		t.Fatalf("%s, exit %d: %+v\n%s", states(res.Plan), res.Exit, res.Error, strings.Join(s.notes, "\n"))
@@ -119,7 +119,7 @@ func TestWhatIsLeftOfABatchIsJudgedAgain(t *testing.T) {
 	}
 }
 
-// Where they do not pass together each is judged alone, and one that fails alone is mended while the others land.
+// If changes do not pass together, each is judged alone; the one that fails is repaired while the others land.
 func TestOneOfABatchThatFailsIsFound(t *testing.T) {
 	t.Parallel()
 	j := &judgements{says: func(paths string) verify.Verdict {
@@ -142,7 +142,7 @@ func TestOneOfABatchThatFailsIsFound(t *testing.T) {
 	}
 }
 
-// A process that dies when its tasks have passed together and not landed leaves nothing that counts as proved alone: what is carried on is judged again.
+// If a process dies after its tasks passed together and before they landed, none counts as proved alone: the next process judges again.
 func TestABatchOfADeadProcessIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	j := &judgements{}
@@ -162,7 +162,7 @@ func TestABatchOfADeadProcessIsJudgedAgain(t *testing.T) {
 	if res.Exit != 0 || states(res.Plan) != "1 done, 2 done, 3 done" || len(s.model.asked) != asked {
 		t.Fatalf("%s, exit %d: %+v, %d more questions\n%s", states(res.Plan), res.Exit, res.Error, len(s.model.asked)-asked, strings.Join(s.notes, "\n"))
 	}
-	// Once together, of which one attempt was recorded; then again, however the three met; and the whole.
+	// First all three together, with one recorded attempt; then again, in whatever groups they met; then the whole.
 	first, _, _ := strings.Cut(strings.Join(j.list, ", "), ", ")
 	if first != "a.py b.py c.py" || len(j.list) < 3 {
 		t.Errorf("judged %q", j.list)

@@ -28,7 +28,7 @@ import (
 	"agent/verify"
 )
 
-// A site is a workspace with the builder of its plans, whose models are scripted.
+// A site is a workspace with a builder of plans and scripted models.
 type site struct {
 	*runtest.Bench
 	b     *builder.Builder
@@ -36,11 +36,11 @@ type site struct {
 	notes []string
 }
 
-// A crowd answers every role. What was answered under an attempt and a step is not asked again, as with the journal of a record.
+// A crowd answers every role. Like a record's journal, it repeats an answer given before in the same attempt and step.
 type crowd struct {
 	mu sync.Mutex
-	// planner and reviewer answer one question after the other; the last one stays. work answers a task by the first word of its goal,
-	// one try after the other.
+	// planner and reviewer list answers in order; the last one repeats. work lists the answers to a task, one for each try, by the first
+	// word of its goal.
 	planner, reviewer []string
 	work              map[string][]string
 	asked             []agent.Question
@@ -49,7 +49,7 @@ type crowd struct {
 	before            func(agent.Question)
 }
 
-// answer is what is said to a question of an attempt.
+// answer returns the answer to a question of an attempt.
 func (c *crowd) answer(attempt string, q agent.Question) (agent.Reply, error) {
 	if c.before != nil {
 		c.before(q)
@@ -97,7 +97,7 @@ func (v voice) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) {
 	return v.answer(v.attempt, q)
 }
 
-// A planner aims a run at the first file of its scope.
+// A planner points a run at the first file of its scope.
 type planner struct{}
 
 // Plan implements tournament.Planner.
@@ -110,7 +110,7 @@ func (planner) Plan(_ context.Context, base *workspace.Manifest, req run.Request
 	return p, nil
 }
 
-// newSite returns a site with these files beside a.py; j judges, nil for a judge who passes all.
+// newSite returns a site with a.py and these files. j judges; if it is nil, everything passes.
 func newSite(t *testing.T, files map[string]string, j runtest.Judge) *site {
 	t.Helper()
 	if j == nil {
@@ -124,7 +124,7 @@ func newSite(t *testing.T, files map[string]string, j runtest.Judge) *site {
 	return s
 }
 
-// builder gives the site a builder of its own, as another process has.
+// builder gives the site a new builder, as another process would have.
 func (s *site) builder(t *testing.T) {
 	t.Helper()
 	roles, err := crew.LoadRoles(tools.Names())
@@ -177,17 +177,17 @@ func (s *site) builder(t *testing.T) {
 	}
 }
 
-// request is one to deliver what passed.
+// request returns a request to deliver what passed.
 func (s *site) request() run.Request {
 	return run.Request{Workspace: s.Dir, Approver: runtest.Decide(run.Apply)}
 }
 
-// told reports whether a note has this text.
+// told reports whether a note contains this text.
 func (s *site) told(text string) bool {
 	return slices.ContainsFunc(s.notes, func(n string) bool { return strings.Contains(n, text) })
 }
 
-// planOf is a planner's answer with these tasks: "goal | files | creates | after | test that has to be there".
+// planOf returns a planner's answer with these tasks: "goal | files | creates | after | test that must exist".
 func planOf(first int, tasks ...string) string {
 	type task map[string]any
 	var list []task
@@ -202,11 +202,11 @@ func planOf(first int, tasks ...string) string {
 			"depends_on": words(f[3]), "accept": task{"text": "it is there", "tests": words(f[4])},
 		})
 	}
-	text, _ := json.Marshal(task{"summary": "a plan", "tasks": list}) // strings alone
+	text, _ := json.Marshal(task{"summary": "a plan", "tasks": list}) // only strings and numbers
 	return "Here it is:\n```json\n" + string(text) + "\n```\n"
 }
 
-// edits is an answer that replaces lines of files: name, from, to, and so on.
+// edits returns an answer that replaces lines of files: file, old, new, and so on.
 func edits(list ...string) string {
 	var b strings.Builder
 	for ; len(list) >= 3; list = list[3:] {
@@ -215,12 +215,12 @@ func edits(list ...string) string {
 	return b.String()
 }
 
-// file is an answer that makes a file.
+// file returns an answer that creates a file.
 func file(name, text string) string {
 	return fmt.Sprintf("<EDIT file=%q><SEARCH></SEARCH><REPLACE>\n%s\n</REPLACE></EDIT>\n", name, text)
 }
 
-// plan has the scripted planner make the plan.
+// plan lets the scripted planner make the plan.
 func (s *site) plan(t *testing.T) crew.Plan {
 	t.Helper()
 	p, problem := s.b.Plan(t.Context(), s.request(), "do it all", "")
@@ -239,7 +239,7 @@ func states(p crew.Plan) string {
 	return strings.Join(list, ", ")
 }
 
-// holds checks files of the workspace.
+// holds checks that the workspace has exactly these files.
 func (s *site) holds(t *testing.T, want map[string]string) {
 	t.Helper()
 	got := s.Tree(t)
@@ -249,7 +249,7 @@ func (s *site) holds(t *testing.T, want map[string]string) {
 	}
 }
 
-// eight are the tasks of the diamond: 1, then 2 and 3, then 4; 5, then 6; 7 alone, which fails and is planned anew; 8 alone.
+// eight returns a site with these tasks: 1, then 2 and 3, then 4; 5, then 6; 7 alone, which fails and is planned again; 8 alone.
 func eight(t *testing.T, j runtest.Judge) (*site, map[string]string) {
 	files := map[string]string{"b.py": "b = 1\n", "c.py": "c = 1\n", "d.py": "d = 1\n", "e.py": "e = 1\n"}
 	s := newSite(t, files, j)
@@ -265,8 +265,8 @@ func eight(t *testing.T, j runtest.Judge) (*site, map[string]string) {
 	return s, map[string]string{"a.py": "x = 3\n", "b.py": "b = 2\n", "c.py": "c = 2\n", "d.py": "d = 2\n", "e.py": "e = 2\n", "f.py": "f = 2\n", "g.py": "g = 1\n"}
 }
 
-// The tasks of a diamond come to the expected bytes: two of them are at work at the same time, one is planned anew, what
-// moved is judged again, and nothing is written before the whole has passed.
+// A diamond of tasks gives the expected bytes: two tasks run at the same time, one is planned again, a moved change is judged again, and
+// nothing is written before the whole has passed.
 func TestADiamondOfTasksIsOneChange(t *testing.T) {
 	t.Parallel()
 	var judged atomic.Int64
@@ -274,7 +274,7 @@ func TestADiamondOfTasksIsOneChange(t *testing.T) {
 	var s *site
 	var want map[string]string
 	s, want = eight(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
-		// The first candidate is judged until another is.
+		// The first judgement waits until a second one begins.
 		if judged.Add(1) > 1 {
 			second <- true
 		} else {
@@ -301,7 +301,7 @@ func TestADiamondOfTasksIsOneChange(t *testing.T) {
 	if !s.told("merged and judged again") || !s.told("planned anew") {
 		t.Errorf("told:\n%s", strings.Join(s.notes, "\n"))
 	}
-	// What the planner was told of the part that failed: why, and the plan as it stood.
+	// The planner learns why the part failed, and sees the plan as it stood.
 	last := s.model.asked[slices.IndexFunc(s.model.asked, func(q agent.Question) bool { return strings.HasPrefix(q.Text, "A part of this plan") })]
 	if !strings.Contains(last.Text, "why task 7 failed") || !strings.Contains(last.Text, "7. seven [running]") {
 		t.Errorf("the planner was told %s", last.Text)
@@ -310,7 +310,7 @@ func TestADiamondOfTasksIsOneChange(t *testing.T) {
 	if err != nil || kept.State != crew.Delivered || kept.Owner != "" || states(kept) != states(res.Plan) || kept.Run != res.Document.Run {
 		t.Errorf("the record has %s of %q, %s (%v)", kept.State, kept.Owner, states(kept), err)
 	}
-	// Carried out again from its record it comes to the same, with nobody to ask.
+	// Carrying it out again from its record gives the same result, without a model to ask.
 	judged.Store(1)
 	for name, text := range map[string]string{"a.py": "x = 1\n", "b.py": "b = 1\n", "c.py": "c = 1\n", "d.py": "d = 1\n", "e.py": "e = 1\n"} {
 		s.Write(t, name, text)
@@ -324,7 +324,7 @@ func TestADiamondOfTasksIsOneChange(t *testing.T) {
 	s.holds(t, want)
 }
 
-// Whenever the work ends, another process carries it on to the same bytes, and no question that was answered is asked again.
+// Wherever the work stops, another process continues it to the same bytes and repeats no answered question.
 func TestAPlanIsCarriedOnFromAnywhere(t *testing.T) {
 	t.Parallel()
 	whole, _ := eight(t, nil)
@@ -336,7 +336,7 @@ func TestAPlanIsCarriedOnFromAnywhere(t *testing.T) {
 			t.Parallel()
 			s, want := eight(t, nil)
 			p := s.plan(t)
-			// As long as it takes, each process comes n questions and judgements further.
+			// Each process ends after n questions and judgements; n grows with every process.
 			for try := 0; ; try++ {
 				if try == 40 {
 					t.Fatalf("it comes to no end: %s", states(p))
@@ -372,7 +372,7 @@ func TestAPlanIsCarriedOnFromAnywhere(t *testing.T) {
 				if got, err := os.ReadFile(filepath.Join(s.Dir, "b.py")); err != nil || string(got) != "b = 1\n" {
 					t.Fatalf("half of it is written: %q, %v", got, err)
 				}
-				n++ // a process that comes nowhere would be one for ever
+				n++ // or a process that gets nowhere would repeat forever
 			}
 			s.holds(t, want)
 			if !maps.Equal(s.model.counts, whole.model.counts) {
@@ -382,7 +382,7 @@ func TestAPlanIsCarriedOnFromAnywhere(t *testing.T) {
 	}
 }
 
-// A process that died without a word leaves its plan building, with tasks at work; the next one carries it on.
+// A process that dies silently leaves its plan in the building state with running tasks; the next process continues it.
 func TestADeadProcesssPlanIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s, want := eight(t, nil)
@@ -395,7 +395,7 @@ func TestADeadProcesssPlanIsTakenOver(t *testing.T) {
 	if err := s.DB.Plans().SavePlan(t.Context(), taken, "the dead"); err != nil {
 		t.Fatal(err)
 	}
-	// Who does not know of the dead cannot take it, and who is fenced off writes nothing.
+	// A process that does not know about the dead owner cannot take the plan, and a fenced one writes nothing.
 	if res := s.b.Build(t.Context(), s.request(), p); res.Exit != run.ExitConflict {
 		t.Errorf("exit %d: %+v", res.Exit, res.Error)
 	}
@@ -410,7 +410,7 @@ func TestADeadProcesssPlanIsTakenOver(t *testing.T) {
 	}
 }
 
-// A task that touches a file of others is held and shown; with a word from a person what it proved is taken, and nobody is asked again.
+// A task that touches other files is held and shown. Once a person allows it, its proved change is taken without another question.
 func TestWhatTouchesOtherFilesIsHeld(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"b.py": "b = 1\n"}, nil)
@@ -430,7 +430,7 @@ func TestWhatTouchesOtherFilesIsHeld(t *testing.T) {
 	}
 }
 
-// What is planned anew may wait for a task that is yet to be done, and not for one that goes with what failed.
+// A task planned as a replacement may wait for a task that is still open, but not for one that is replaced along with the failed one.
 func TestWhatIsPlannedAnewWaitsForOtherTasks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"b.py": "b = 1\n", "c.py": "c = 1\n"}, nil)
@@ -447,7 +447,7 @@ func TestWhatIsPlannedAnewWaitsForOtherTasks(t *testing.T) {
 	s.holds(t, map[string]string{"a.py": "x = 3\n", "b.py": "b = 3\n", "c.py": "c = 1\n"})
 }
 
-// A task whose test is not there is not done, whatever the gates say; the others go on, and what waits for it is blocked.
+// A task whose required test is missing is not done, whatever the gates say. Other tasks go on, and its dependants are blocked.
 func TestAFailedTaskBlocksWhatDependsOnIt(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"b.py": "b = 1\n", "c.py": "c = 1\n"}, nil)
@@ -459,7 +459,7 @@ func TestAFailedTaskBlocksWhatDependsOnIt(t *testing.T) {
 		t.Fatalf("%s, exit %d: %+v, %q", states(res.Plan), res.Exit, res.Error, res.Plan.Task(1).Why)
 	}
 	s.holds(t, map[string]string{"a.py": "x = 1\n", "b.py": "b = 1\n", "c.py": "c = 1\n"})
-	// What is done can be had.
+	// The finished part can be delivered.
 	s.b.Partial = true
 	s.model.work["one"] = []string{edits("a.py", "nothing", "there")}
 	if res = s.b.Build(t.Context(), s.request(), res.Plan); res.Exit != 0 || res.Plan.State != crew.Delivered || !strings.Contains(res.Plan.Why, "without 2 tasks") {
@@ -468,7 +468,7 @@ func TestAFailedTaskBlocksWhatDependsOnIt(t *testing.T) {
 	s.holds(t, map[string]string{"a.py": "x = 1\n", "b.py": "b = 1\n", "c.py": "c = 2\n"})
 }
 
-// A reviewer who always finds something has it mended twice, and then a person decides.
+// A reviewer that always finds something causes two rounds of repairs; then a person decides.
 func TestAReviewThatAlwaysFindsSomethingEnds(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
@@ -496,13 +496,13 @@ func TestAReviewThatAlwaysFindsSomethingEnds(t *testing.T) {
 	s.holds(t, map[string]string{"a.py": "x = 4\n"})
 }
 
-// A planner is told what is wrong with its plan, and asked three times at most.
+// A planner learns what is wrong with its plan, and is asked at most three times.
 func TestAPlannerIsToldWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answers []string
 		tasks   int
-		told    string // in the last question
+		told    string // part of the last question
 		exit    int
 	}{
 		"prose":                 {[]string{"I would begin with a.py.", "Then the rest.", "And so on."}, 0, "the answer holds no plan", run.ExitFail},
@@ -531,7 +531,7 @@ func TestAPlannerIsToldWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What the planner is shown besides, as a report, is data.
+// The planner sees additional text, such as a report, as quoted data.
 func TestThePlannerIsShownTheReport(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
@@ -545,7 +545,7 @@ func TestThePlannerIsShownTheReport(t *testing.T) {
 	}
 }
 
-// What a person edits meanwhile is kept: other lines are merged and judged with it, the same lines are a conflict that takes nothing away.
+// A person's edits meanwhile are kept: other lines are merged and judged too, the same lines are a conflict that removes nothing.
 func TestEditsMeanwhileAreKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -574,7 +574,7 @@ func TestEditsMeanwhileAreKept(t *testing.T) {
 	}
 }
 
-// A person elsewhere pauses a plan, or ends it; both leave what is done, and it is carried on.
+// A person can pause or cancel a plan from elsewhere. Both keep what is done, and the plan can be continued.
 func TestAPlanIsSteeredFromElsewhere(t *testing.T) {
 	t.Parallel()
 	for wanted, exit := range map[string]int{"pause": run.ExitCancelled, "cancel": run.ExitCancelled} {
@@ -587,7 +587,7 @@ func TestAPlanIsSteeredFromElsewhere(t *testing.T) {
 				if err := s.DB.Plans().Want(ctx, p.ID, wanted); err != nil {
 					t.Error(err)
 				}
-				// Until it is heard.
+				// Wait until the request is noticed.
 				select {
 				case <-ctx.Done():
 					return verify.Report{}, ctx.Err()
@@ -608,7 +608,7 @@ func TestAPlanIsSteeredFromElsewhere(t *testing.T) {
 	}
 }
 
-// Trouble that is nobody's fault stops the plan, and is no task's fault.
+// An infrastructure failure stops the plan, and does not count against a task.
 func TestTroubleStopsThePlanAndIsNoTasksFault(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, runtest.Says(verify.Infra))
@@ -624,7 +624,7 @@ func TestTroubleStopsThePlanAndIsNoTasksFault(t *testing.T) {
 	}
 }
 
-// What the gates find only in the whole is mended by a fixer, in the files that they name.
+// A fixer repairs failures that the gates find only in the whole, in the files that they name.
 func TestWhatFailsAsAWholeIsMended(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"b.py": "b = 1\n"}, func(ctx context.Context, req verify.Request) (verify.Report, error) {
@@ -646,7 +646,7 @@ func TestWhatFailsAsAWholeIsMended(t *testing.T) {
 	s.holds(t, map[string]string{"a.py": "x = 3\n", "b.py": "b = 2\n"})
 }
 
-// A person at the steps changes what a task is told, leaves one undone, and ends the work.
+// A person at the steps can change a task's text, skip a task and stop the work.
 func TestEachStepIsAPersons(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"b.py": "b = 1\n"}, nil)

@@ -23,14 +23,14 @@ import (
 
 const accepts = `{"accepted": true, "findings": [], "next": []}`
 
-// errGone is what a database says that is away.
+// errGone is the error of an unavailable database.
 var errGone = errors.New("the database is away")
 
-// A mortal keeps plans until it dies: from the first attempt on that dies says nothing is recorded any more.
+// A mortal keeps plans until it dies: it records nothing from the first attempt on for which dies reports true.
 type mortal struct {
 	builder.Plans
 	dies func(builder.Attempt) bool
-	// last, where it is not nil, says of an attempt that it is the last word which is recorded.
+	// last, if not nil, reports whether an attempt is the last one to be recorded.
 	last func(builder.Attempt) bool
 	dead atomic.Bool
 }
@@ -56,7 +56,7 @@ func (m *mortal) SavePlan(ctx context.Context, p crew.Plan, owner string) error 
 	return m.Plans.SavePlan(ctx, p, owner)
 }
 
-// kept is the plan as it is on record, for the next process, which knows that the last one is dead.
+// kept returns the recorded plan for the next process, which knows that the previous one is dead.
 func (s *site) kept(t *testing.T, id int64) crew.Plan {
 	t.Helper()
 	p, err := s.DB.Plans().Plan(t.Context(), id)
@@ -66,7 +66,7 @@ func (s *site) kept(t *testing.T, id int64) crew.Plan {
 	return p
 }
 
-// twice is a site with a plan of two tasks that change the same line one after the other, and a third of another file.
+// twice returns a site with a plan of three tasks: two change the same line one after the other, the third changes another file.
 func twice(t *testing.T, j runtest.Judge) *site {
 	t.Helper()
 	s := newSite(t, map[string]string{"b.py": "b = 1\n"}, j)
@@ -77,7 +77,7 @@ func twice(t *testing.T, j runtest.Judge) *site {
 	return s
 }
 
-// What a planner answered and was accepted is on record before the plan has it: whoever dies in between does not pay for it twice.
+// An accepted answer is recorded before the plan contains it, so a process that dies in between does not pay for it twice.
 func TestAnAcceptedPlanIsNotAskedForTwice(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)
@@ -98,8 +98,8 @@ func TestAnAcceptedPlanIsNotAskedForTwice(t *testing.T) {
 	s.holds(t, map[string]string{"a.py": "x = 2\n"})
 }
 
-// A process may die at any word that it was to write down of an attempt: the next one comes to the same files, judges and asks
-// for nothing twice that is on record, and the plan says what became of it.
+// A process may die at any write about an attempt. The next one gives the same files, repeats no recorded judgement or question, and the
+// plan records its outcome.
 func TestAProcessDiesBeforeItsWordIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]func(builder.Attempt) bool{
@@ -135,7 +135,7 @@ func TestAProcessDiesBeforeItsWordIsWritten(t *testing.T) {
 	}
 }
 
-// A plan that stopped after its review is not reviewed once more where nothing changed since, and is where something did.
+// If a plan stops after its review, it is reviewed again only if something has changed since.
 func TestAReviewIsKeptWhileTheWholeIsTheSame(t *testing.T) {
 	t.Parallel()
 	for _, edited := range []bool{false, true} {
@@ -162,7 +162,7 @@ func TestAReviewIsKeptWhileTheWholeIsTheSame(t *testing.T) {
 	}
 }
 
-// A review that did not accept the whole is no other one for being asked about again: a person who delivers despite it pays for none.
+// Asking again does not change a refused review: a person who delivers despite it pays for no other one.
 func TestARefusalIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	s := twice(t, nil)
@@ -180,11 +180,11 @@ func TestARefusalIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
-// Where a model's budget ends the plan waits, whoever was asked; what was answered is kept, and it goes on when there is more.
+// If a model's budget runs out, the plan waits, whichever role was asked. Answers are kept, and the plan continues with more budget.
 func TestABudgetThatEndsStopsThePlan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		empty  func(*crowd) // takes the answers away
+		empty  func(*crowd) // removes the answers
 		fill   func(*crowd)
 		states string
 	}{
@@ -224,7 +224,7 @@ func TestABudgetThatEndsStopsThePlan(t *testing.T) {
 	}
 }
 
-// What is to be delivered in part is something: a plan of which nothing was done is not delivered.
+// A partial delivery must contain something: a plan without a finished task is not delivered.
 func TestNothingOfAPlanIsNoPartOfIt(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, runtest.Says(verify.Fail))
@@ -238,8 +238,8 @@ func TestNothingOfAPlanIsNoPartOfIt(t *testing.T) {
 	s.Untouched(t)
 }
 
-// What a person allows for the whole goes together: a part is delivered without a review, a held task is left out of it, and
-// what a review refused is delivered by that word alone.
+// A person's permissions for the whole combine: a part is delivered without a review, a held task is left out of it, and only despite
+// delivers what a review refused.
 func TestWordsOfAPersonGoTogether(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -280,12 +280,12 @@ func TestWordsOfAPersonGoTogether(t *testing.T) {
 	}
 }
 
-// Two tasks at work at once come to the same lines, or to what does not pass together: the second is tried again on what the first
-// left, and told why.
+// Two concurrent tasks change the same lines, or do not pass together. The second is tried again on the result of the first, and learns
+// why.
 func TestWhatDoesNotGoTogetherIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		two    string // what the second first makes
+		two    string // the second task's first answer
 		judged func(a, b string) bool
 		told   string
 	}{
@@ -301,7 +301,7 @@ func TestWhatDoesNotGoTogetherIsTriedAgain(t *testing.T) {
 				tree := req.Base.With(req.Changeset)
 				a, _ := tree.ReadFile("a.py")
 				b, _ := tree.ReadFile("b.py")
-				// Both are judged before either lands, and the first lands first.
+				// Both are judged before either lands, and task 1 lands first.
 				if string(a) == "x = 2\n" && string(b) == "b = 1\n" {
 					<-second
 				}
@@ -334,7 +334,7 @@ func TestWhatDoesNotGoTogetherIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A directory that takes the workspace's place is another one: nothing is written there, and the plan waits for the first.
+// A directory that replaces the workspace is not the workspace: nothing is written there, and the plan waits for the original.
 func TestAnotherDirectoryInItsPlaceIsNotTheWorkspace(t *testing.T) {
 	t.Parallel()
 	s := twice(t, nil)
@@ -367,7 +367,7 @@ func TestAnotherDirectoryInItsPlaceIsNotTheWorkspace(t *testing.T) {
 	s.holds(t, map[string]string{"a.py": "x = 3\n", "b.py": "b = 2\n"})
 }
 
-// Of two builders of one plan one has it; two plans of one workspace that touch different files are both delivered.
+// Only one of two builders gets a plan; two plans of one workspace that change different files are both delivered.
 func TestTwoBuildersAtOnce(t *testing.T) {
 	t.Parallel()
 	s := twice(t, nil)
@@ -392,11 +392,11 @@ func TestTwoBuildersAtOnce(t *testing.T) {
 		t.Fatalf("one plan ends with %+v, %+v", got[0].Error, got[1].Error)
 	}
 	s.holds(t, map[string]string{"a.py": "x = 3\n", "b.py": "b = 2\n"})
-	// The workspace as it was again: the second does what the first did, the third something else.
+	// The workspace is reset: the second plan repeats part of the first, the third changes another file.
 	s.Write(t, "a.py", "x = 1\n")
 	s.Write(t, "b.py", "b = 1\n")
 	for i, res := range both(same, other) {
-		// Where the other one is just writing, this one waits for a person.
+		// If the other builder is writing at this moment, this one waits for a person.
 		if res.Exit == run.ExitConflict && res.Plan.State == crew.Paused && strings.Contains(res.Error.Message, "holds this workspace") {
 			res = build(*s, res.Plan)
 		}
@@ -407,7 +407,7 @@ func TestTwoBuildersAtOnce(t *testing.T) {
 	s.holds(t, map[string]string{"a.py": "x = 5\n", "b.py": "b = 2\n"})
 }
 
-// A commit a task: a file that one makes and a later one drops is in the history and not in the end, and each commit says whose it is.
+// Each task becomes a commit that names it. A file that one task creates and a later one drops is in the history, not in the result.
 func TestEachTaskIsACommit(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"b.py": "b = 1\n"}, nil)
@@ -442,7 +442,7 @@ func TestEachTaskIsACommit(t *testing.T) {
 		return builder.LastMessage(s.kept(t, p.ID)) + "\n"
 	}}
 	old := git("rev-parse", "HEAD")
-	// A file that only a step has is looked at too, and what a person did is not committed with it.
+	// Files that only an intermediate step has are checked too, and a person's work is not committed along with them.
 	s.Write(t, "tmp.py", "mine = 1\n")
 	res := s.b.Build(t.Context(), req, p)
 	if res.Exit == 0 || git("rev-parse", "HEAD") != old || git("for-each-ref", "refs/agent") != "" {

@@ -12,7 +12,7 @@ import (
 	"agent/verify"
 )
 
-// arrivals are the plans of a record where nobody goes on whose task has passed before so many have.
+// arrivals are the plans of a record in which a task that passed waits until this many have passed.
 type arrivals struct {
 	builder.Plans
 	mu    sync.Mutex
@@ -34,13 +34,13 @@ func (a *arrivals) SaveAttempt(ctx context.Context, at builder.Attempt) error {
 	return err
 }
 
-// Of four tasks that pass at the same time one lands as it is; those that wait meanwhile are merged and judged once, and where they do not pass together,
-// each alone.
+// Of four tasks that pass at the same time, one lands as it is. The waiting ones are merged and judged once and, if they do not pass
+// together, each alone.
 func TestWhatWaitsLandsTogether(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fails bool
-		most  int // judgements of merges
+		most  int // judgements of merged changes
 	}{"together": {false, 2}, "apart": {true, 5}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

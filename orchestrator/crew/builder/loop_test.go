@@ -16,12 +16,12 @@ import (
 	"agent/verify"
 )
 
-// taskFile is one about a.py, with this head besides.
+// taskFile returns a task file about a.py with these additional lines in its head.
 func taskFile(head string) string {
 	return "+++\nfiles = [\"a.py\"]\n" + head + "\n[accept]\ncommand = [\"./check\"]\ntext = \"x is 4\"\n+++\none: x becomes 4\n"
 }
 
-// looped has a task file carried out, and returns what came of it. The file stands in the workspace as TASK.md.
+// looped carries out a task file and returns the result. The file is in the workspace as TASK.md.
 func (s *site) looped(t *testing.T, text string) builder.Result {
 	t.Helper()
 	s.Write(t, "TASK.md", text)
@@ -32,7 +32,7 @@ func (s *site) looped(t *testing.T, text string) builder.Result {
 	return s.b.Build(t.Context(), s.request(), p)
 }
 
-// checks is a judge whose acceptance is met where a.py holds this.
+// checks returns a judge that accepts once a.py has this content.
 func checks(s **site, want string) runtest.Judge {
 	return func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		r, err := runtest.Says(verify.Pass)(ctx, req)
@@ -46,7 +46,7 @@ func checks(s **site, want string) runtest.Judge {
 	}
 }
 
-// review is a reviewer's answer with these steps; none accepts.
+// review returns a reviewer's answer with these steps; without steps it accepts.
 func review(steps ...string) string {
 	if len(steps) == 0 {
 		return `{"accepted": true, "findings": [], "next": []}`
@@ -58,8 +58,8 @@ func review(steps ...string) string {
 	return `{"accepted": false, "findings": [{"severity": "blocker", "file": "a.py", "text": "not all is done"}], "next": [` + strings.Join(next, ", ") + `]}`
 }
 
-// Three loops: the first says that all is done, which the review does not hear and does not find; its steps are what the next one is told. The acceptance
-// ends it, and the host's tree changes once.
+// There are three loops. The first declares everything done; the review ignores that and disagrees, and its steps are the task of the
+// next loop. The acceptance ends the run, and the host's tree changes once.
 func TestALoopEndsByAcceptance(t *testing.T) {
 	t.Parallel()
 	var s *site
@@ -103,13 +103,13 @@ func TestALoopEndsByAcceptance(t *testing.T) {
 	if !strings.Contains(works[1].Text, "This is loop 2 of 5") || !strings.Contains(works[1].Text, "a.py") || !strings.Contains(reviews[0].Text, "It is not met") || !strings.Contains(reviews[2].Text, "a machine can tell is met") {
 		t.Errorf("the harness says\n%s\n%s", works[1].Text, reviews[0].Text)
 	}
-	// What was recorded of it is carried out again, with nobody to ask, and comes to the same.
+	// Carrying it out again from the record gives the same result, without a model to ask.
 	s.Write(t, "a.py", "x = 1\n")
 	s.carriedOutAgain(t, res.Plan)
 	s.holds(t, map[string]string{"a.py": "x = 4\n", "b.py": "b = 1\n", "TASK.md": taskFile("")})
 }
 
-// carriedOutAgain carries a plan out from its record, with no model to ask.
+// carriedOutAgain carries out a plan from its record, without a model to ask.
 func (s *site) carriedOutAgain(t *testing.T, p crew.Plan) {
 	t.Helper()
 	asked := len(s.model.asked)
@@ -129,7 +129,7 @@ func (s *site) carriedOutAgain(t *testing.T, p crew.Plan) {
 	}
 }
 
-// The limits of a task file end it, and each says its name.
+// Each limit of a task file ends the loops, and the message names the limit.
 func TestTheLimitsOfALoopAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -183,7 +183,7 @@ func TestTheLimitsOfALoopAreNamed(t *testing.T) {
 	}
 }
 
-// A loop goes on where its process ended, and pays for nothing twice; what the task file is changed to meanwhile does not count.
+// A loop continues where its process ended and pays for nothing twice; changes to the task file in the meantime are ignored.
 func TestALoopIsCarriedOn(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 9; n++ {
@@ -232,7 +232,7 @@ func TestALoopIsCarriedOn(t *testing.T) {
 	}
 }
 
-// What has to be known of the roles is told first, of a plan that is made and of one that is carried out.
+// Notices about the roles come first, for a new plan and for a continued one.
 func TestNoticesAreToldFirst(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil, nil)

@@ -36,7 +36,7 @@ func TestAlignPairsTheLinesThatStay(t *testing.T) {
 	}
 }
 
-// checkPairing fails when a pairing joins unequal lines or crosses itself.
+// checkPairing fails if a pairing joins unequal lines or crosses itself.
 func checkPairing(t interface{ Fatalf(string, ...any) }, a, b []string, pairs []int) (n int) {
 	last := -1
 	for j, i := range pairs {
@@ -110,7 +110,7 @@ func TestAlignOfLongBodiesWithoutUniqueLinesPairsOnlyTheEnds(t *testing.T) {
 	}
 }
 
-// What weighs more is paired first, and of equal elements the later ones.
+// Heavier elements are paired first; among equal elements, the later one is paired.
 func TestTheHeaviestPairing(t *testing.T) {
 	t.Parallel()
 	size := func(s string) int { return len(s) }

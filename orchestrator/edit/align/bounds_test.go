@@ -5,12 +5,10 @@ import (
 	"testing"
 )
 
-// Bodies whose halves are very unequal are paired as far as the looks go,
-// and what is paired is right.
+// Bodies with very unequal halves are paired as far as the bound on looks allows, and every pair is correct.
 func TestPivotsAreBounded(t *testing.T) {
 	t.Parallel()
-	// Each number stands twice up to where the number after it is cut off: one
-	// at a time is unique, always the last.
+	// Each number occurs twice until the number after it is cut off, so exactly one number is unique at a time: always the last.
 	side := func(junk string) (lines []string) {
 		for i := 4000; i > 0; i-- {
 			lines = append(lines, fmt.Sprint(i), junk, fmt.Sprint(i+1), junk+junk)

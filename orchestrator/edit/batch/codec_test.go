@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Every escape that JSON has, alone and beside others. The strings are given
-// without their quotes, as unquote takes them.
+// Every escape of JSON is undone, alone and next to others. The strings are given without quotes, as unquote takes them.
 func TestEveryEscapeIsUndone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
@@ -42,7 +41,7 @@ func TestEveryEscapeIsUndone(t *testing.T) {
 	}
 }
 
-// Wherever the string holds no half of a pair, package json reads the same.
+// Unless the string contains half of a surrogate pair, package json reads the same.
 func TestEveryUnitIsReadAsPackageJSONReadsIt(t *testing.T) {
 	t.Parallel()
 	for r := range rune(0x10000) {
@@ -62,7 +61,7 @@ func TestEveryUnitIsReadAsPackageJSONReadsIt(t *testing.T) {
 	}
 }
 
-// What is read is a copy: the reader of lines uses its buffer again.
+// The text is a copy, because the line reader reuses its buffer.
 func TestWhatIsReadIsACopy(t *testing.T) {
 	t.Parallel()
 	in := []byte(`"abc"`)
@@ -76,7 +75,7 @@ func TestWhatIsReadIsACopy(t *testing.T) {
 	}
 }
 
-// A pointer stays nil for null and for nothing: there is no such file yet.
+// A pointer stays nil for null and for a missing field: there is no such file yet.
 func TestAFileThatIsNotThereIsToldFromAnEmptyOne(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{`{}`: "none", `{"before":null}`: "none", `{"before":""}`: "0 bytes", `{"before":"\n"}`: "1 bytes"} {
@@ -95,7 +94,7 @@ func TestAFileThatIsNotThereIsToldFromAnEmptyOne(t *testing.T) {
 	}
 }
 
-// Only what must be escaped is, in its shortest form.
+// Only characters that need escaping are escaped, in the shortest form.
 func TestOnlyWhatMustBeIsEscaped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
@@ -131,8 +130,7 @@ func TestOnlyWhatMustBeIsEscaped(t *testing.T) {
 	}
 }
 
-// decode says how many bytes belong together, and how to write them when they
-// cannot stand as they are.
+// decode returns how many bytes belong together, and how to escape them if they cannot be written as they are.
 func TestCharactersThatCannotStandAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -160,7 +158,7 @@ func TestCharactersThatCannotStandAsTheyAre(t *testing.T) {
 	}
 }
 
-// All halves come back as they came, wherever in the text they stand.
+// Every half of a surrogate pair is written as it was read, wherever in the text it is.
 func TestEveryHalfComesBack(t *testing.T) {
 	t.Parallel()
 	for half := 0xd800; half <= 0xdfff; half++ {
@@ -177,7 +175,7 @@ func TestEveryHalfComesBack(t *testing.T) {
 	}
 }
 
-// The values that are no string have one error, whoever calls.
+// All values other than strings give the same error.
 func TestAValueThatIsNoStringIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{``, `"`, `1`, `12`, `null`, `[""]`, `{}`} {

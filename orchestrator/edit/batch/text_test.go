@@ -44,7 +44,7 @@ func TestWhatIsNoTextIsAnError(t *testing.T) {
 	}
 }
 
-// Wherever package json can carry a string, both read and write alike.
+// For every string that package json can carry, it reads what we write, and we read what it writes.
 func TestTextAgreesWithPackageJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,7 +69,7 @@ func TestTextAgreesWithPackageJSON(t *testing.T) {
 	})
 }
 
-// Any bytes at all make a valid line; those that a line can hold come back.
+// Arbitrary bytes make a valid line, and what a line can represent is read back unchanged.
 func TestAnyBytesCanBeWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// mixedLine draws lines that differ in little: space, punctuation, comments.
+// mixedLine draws lines that differ only in space, punctuation or comments.
 func mixedLine() *rapid.Generator[string] {
 	return rapid.SampledFrom([]string{
 		"alpha = 1", "  alpha = 1", "alpha = 1 ", "alpha = 2", "beta", "", " ", "# note", "# other note", "}",
@@ -18,7 +18,7 @@ func mixedLine() *rapid.Generator[string] {
 	})
 }
 
-// What one line tells of a block's place is what the numbers of all lines tell.
+// Locating a block by one of its lines gives the same places as the numbers of all its lines.
 func TestSightingsFindWhatNumbersFind(t *testing.T) {
 	t.Parallel()
 	byAnchor := 0
@@ -43,8 +43,7 @@ func TestSightingsFindWhatNumbersFind(t *testing.T) {
 	}
 }
 
-// What is said to stand nowhere, with an index or without, no view finds; and
-// a line that is found is held.
+// If lines are said to be absent, no view finds them, with or without an index. HasLine agrees with the view.
 func TestNothingFoundIsSaidToStandNowhere(t *testing.T) {
 	t.Parallel()
 	told := 0
@@ -77,8 +76,7 @@ func TestNothingFoundIsSaidToStandNowhere(t *testing.T) {
 	}
 }
 
-// What a block leaves out of the file's comments never makes it stand nowhere;
-// code that is not there, or not among the rest, does.
+// Comments of the file that a block leaves out never make it absent; code that is missing or interrupted does.
 func TestCodeStandsNowhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,8 +103,7 @@ func TestCodeStandsNowhere(t *testing.T) {
 	}
 }
 
-// A line that stands in very many places is no help: the anchor says so,
-// and the block is found all the same.
+// A line with very many places does not help: the anchor says so, and the block is found anyway.
 func TestAFrequentLineIsNoSighting(t *testing.T) {
 	t.Parallel()
 	file := strings.Repeat("alpha = 1\nb\n", 2*Rare) + "alpha = 1\nc\n"
@@ -120,7 +117,7 @@ func TestAFrequentLineIsNoSighting(t *testing.T) {
 	}
 }
 
-// A block of very many pieces makes the document index its lines.
+// Anchors for very many blocks make the document index its lines.
 func TestManyQuestionsMakeADocumentBusy(t *testing.T) {
 	t.Parallel()
 	d := New("a.py", []byte("alpha = 1\n"))

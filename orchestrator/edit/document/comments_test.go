@@ -2,7 +2,7 @@ package document
 
 import "fmt"
 
-// A line in a string is no remark, whatever it looks like.
+// A line in a string is not a comment, whatever it looks like.
 func Example_remark() {
 	d := New("a.py", []byte("# a\nx = 1 # b\n\"\"\"\n# c\n\"\"\"\n"))
 	for i := range d.Len() {

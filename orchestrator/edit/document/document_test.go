@@ -46,13 +46,13 @@ func TestNewLinesEndAsTheirPlaceDoes(t *testing.T) {
 		lo, hi int
 		want   string
 	}{
-		{0, 1, "\r\n"}, // replaces a line with that end
+		{0, 1, "\r\n"}, // replaces a line with this end
 		{1, 2, "\n"},   //
 		{1, 1, "\r\n"}, // after such a line
 		{2, 2, "\n"},   //
-		{0, 0, "\n"},   // at the start: as most lines
-		{4, 5, "\n"},   // the last line has no end: as the one before
-		{5, 5, "\n"},   // after it: as most lines
+		{0, 0, "\n"},   // at the start: the end of most lines
+		{4, 5, "\n"},   // the last line has no end: that of the line before
+		{5, 5, "\n"},   // after it: the end of most lines
 	} {
 		if got := d.EndNear(c.lo, c.hi); got != c.want {
 			t.Errorf("between %d and %d: %q, want %q", c.lo, c.hi, got, c.want)

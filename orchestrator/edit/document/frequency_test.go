@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Wherever a search begins, it finds what the standard library finds, in texts
-// of few letters too, where it has to give up and hand over.
+// From any start, Index finds what the standard library finds, even in texts of few letters, where it has to hand over.
 func TestIndexFindsWhatStringsFinds(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -35,8 +34,7 @@ func TestIndexFindsWhatStringsFinds(t *testing.T) {
 	}
 }
 
-// Where every byte of what is looked for is frequent, the search is handed
-// over on the way, and goes on from where it was.
+// If every byte of the searched text is frequent, the search is handed over midway and continues from there.
 func TestIndexHandsOver(t *testing.T) {
 	t.Parallel()
 	d := New("a.txt", []byte(strings.Repeat("ab", 200)+"aab"))
@@ -47,8 +45,7 @@ func TestIndexHandsOver(t *testing.T) {
 	}
 }
 
-// A search begins at the byte that the text has least often, one that it does
-// not have at all before any other.
+// A search starts at the byte that is rarest in the text; an absent byte is the rarest.
 func TestLeastByteOfAName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

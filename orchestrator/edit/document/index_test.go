@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// linesOf makes a document from lines divided by "|".
+// linesOf returns a document with the lines of file, split at "|".
 func linesOf(path, file string) *Document {
 	return New(path, []byte(strings.ReplaceAll(file, "|", "\n")+"\n"))
 }
 
-// A short text is counted whole; of a long one no more than the sample is read.
+// A short text is counted completely; of a long text, only the sample is read.
 func TestARaritySamplesEvenly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -24,7 +24,7 @@ func TestARaritySamplesEvenly(t *testing.T) {
 		{"all of a short text", "banana", 'a', 3},
 		{"what is not there", "banana", 'z', 0},
 		{"half of a text as long as the sample", strings.Repeat("a", sampled), 'a', sampled / 2},
-		{"a long text", strings.Repeat("a", 100*sampled), 'a', 1014}, // each 101st byte
+		{"a long text", strings.Repeat("a", 100*sampled), 'a', 1014}, // every 101st byte
 	} {
 		if got := newByteFrequency(c.text)[c.of]; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
@@ -32,7 +32,7 @@ func TestARaritySamplesEvenly(t *testing.T) {
 	}
 }
 
-// A search from a byte on never looks back, and the empty text stands everywhere.
+// A search from an offset never looks back, and the empty text is found at every offset.
 func TestIndexFromAByteOn(t *testing.T) {
 	t.Parallel()
 	d := New("a.txt", []byte("one two one\ntwo one\n"))
@@ -59,7 +59,7 @@ func TestIndexFromAByteOn(t *testing.T) {
 	}
 }
 
-// Numbers go up by one for each new key, and remember where it came first.
+// Each new key gets the next number, and the position of its first occurrence is kept.
 func TestASequenceCountsItsKeys(t *testing.T) {
 	t.Parallel()
 	q := numbered([]int{7, 8, 7, 9, 8, 7})
@@ -79,9 +79,8 @@ func TestASequenceCountsItsKeys(t *testing.T) {
 	}
 }
 
-// A search starts from the rarest number and still names where the needle
-// begins, keeps to the limit, and leaves out what is not accepted or what
-// would reach beyond the text.
+// A search starts from the rarest number but returns where the needle begins. It keeps to the limit, and skips places that are not
+// accepted or that would exceed the text.
 func TestASequenceIsSearchedFromItsRarestNumber(t *testing.T) {
 	t.Parallel()
 	q := numbered([]int{1, 2, 3, 1, 2, 1, 2, 3})
@@ -110,7 +109,7 @@ func TestASequenceIsSearchedFromItsRarestNumber(t *testing.T) {
 	}
 }
 
-// Numbers 256 apart share a byte, others do not.
+// Only numbers that are a multiple of 256 apart share a byte.
 func TestNumbersAsBytes(t *testing.T) {
 	t.Parallel()
 	if got, want := asBytes([]int32{0, 1, 255, 256, 257}), "\x00\x01\xff\x00\x01"; got != want {
@@ -118,7 +117,7 @@ func TestNumbersAsBytes(t *testing.T) {
 	}
 }
 
-// What each kind of view compares of a line.
+// Each kind of view compares its own part of a line.
 func TestTheKeysOfALine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, whole, trimmed, loose string }{
@@ -137,15 +136,14 @@ func TestTheKeysOfALine(t *testing.T) {
 	}
 }
 
-// The views that leave lines out still name the lines of the file, and a
-// line that they leave out stands nowhere in them.
+// Views that skip lines still return the file's line numbers, and do not contain the skipped lines.
 func TestAViewLeavesLinesOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind    ViewKind
-		window  []int32 // the lines of its first two places
+		window  []int32 // the lines at its first two positions
 		search  string
-		kept    []int // the lines of search that it keeps, nil when one is not in the file
+		kept    []int // the lines of search that it keeps; nil if one is not in the file
 		has, no string
 	}{
 		{whole, []int32{0, 1}, "a = 1||# c", []int{0, 1, 2}, "# c", "a = 1 "},
@@ -172,8 +170,8 @@ func TestAViewLeavesLinesOut(t *testing.T) {
 	}
 }
 
-// Without an index a document tells of lines that they stand nowhere, that their
-// code stands once at most, or that they are about another text.
+// Without an index, a document tells whether lines are absent, whether their code occurs at most once, and whether they belong to another
+// text.
 func TestWhatASightingTells(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -206,7 +204,7 @@ func TestWhatASightingTells(t *testing.T) {
 	}
 }
 
-// A line is held as a whole line, space and punctuation of other kinds aside.
+// A line counts as contained only as a whole line; space and variants of punctuation do not matter.
 func TestAFileHoldsWholeLines(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The comment behind the code of a line comes with the space before it.
+// A comment after the code of a line is returned with the space before it.
 func TestTheTailOfALine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, line, want string }{
@@ -27,7 +27,7 @@ func TestTheTailOfALine(t *testing.T) {
 	}
 }
 
-// The width of a level: what all depths share, and the most frequent step.
+// The width of a level: the common divisor of all depths, and the most frequent step.
 func TestTheWidthsThatALevelMayHave(t *testing.T) {
 	t.Parallel()
 	for lines, want := range map[string][]int{

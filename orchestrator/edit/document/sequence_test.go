@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// numbered makes a sequence of small numbers, each standing for its own text.
+// numbered returns a sequence of small numbers, each with its own text as key.
 func numbered(ids []int) *sequence {
 	q := &sequence{numbers: map[string]int32{}}
 	for _, n := range ids {
@@ -18,15 +18,14 @@ func numbered(ids []int) *sequence {
 	return q
 }
 
-// Frequent numbers are searched in another way than rare ones, and some bytes
-// then stand for two of them; neither shows in what is found.
+// Frequent and rare numbers are searched differently, and then some bytes stand for two numbers. Neither affects the result.
 func TestRepetitiveSequencesAreSearchedAlike(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{1, 2, 3, 300}).Draw(t, "numbers")
 		period := rapid.SliceOfN(rapid.IntRange(0, n-1), 1, 6).Draw(t, "period")
 		var text []int
-		for i := range n { // every number is there, so that 0 and 256 share a byte
+		for i := range n { // every number occurs, so that 0 and 256 share a byte
 			text = append(text, i)
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "times") {
@@ -67,8 +66,7 @@ func TestPlacesAreInOrderAndFew(t *testing.T) {
 	}
 }
 
-// A text made to have many hits that are not accepted spends the work of the
-// response, and the search ends.
+// A text built to have many rejected hits uses up the work of the response, and the search ends.
 func TestTheSearchOfRepetitiveTextIsBounded(t *testing.T) {
 	t.Parallel()
 	q := numbered(make([]int, 100_000))

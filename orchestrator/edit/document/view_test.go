@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive finds all places of needle, one after the other.
+// naive finds all places of needle one by one.
 func naive(hay, needle []int32) []int {
 	var out []int
 	for i := 0; i+len(needle) <= len(hay); i++ {
@@ -101,7 +101,7 @@ func TestViewsNameTheLinesOfTheFile(t *testing.T) {
 	}
 }
 
-// A file of too many short lines is not numbered by any view.
+// No view numbers a file of too many short lines.
 func TestAThinFileHasNoIndex(t *testing.T) {
 	t.Parallel()
 	d := New("a.py", []byte(strings.Repeat("1\n2\n", 40000)+"one = 1\n  two = 2  \n"))

@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/edit/document"
 )
 
-// Lines that are told apart stand once in the file, and no line is added without need.
+// The lines that tell a place apart occur once in the file, and none of them is superfluous.
 func TestEqualPlacesAreToldApartByTheFewestLines(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestAFileThatRepeatsItselfTooOftenIsGivenUp(t *testing.T) {
 	}
 }
 
-// The extent of a place is that of the text, whatever was set aside to find it.
+// A place extends as far as its text, including comments that were ignored to find it.
 func TestThePlaceEndsWhereItsTextEnds(t *testing.T) {
 	t.Parallel()
 	d := document.New("a.py", []byte("a = 1\n# why\n\nb = 2\nc = 3\n\nd = 4\n"))

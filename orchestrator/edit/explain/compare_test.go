@@ -9,19 +9,18 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// fileOf aligns search with a file whose every line is in question.
+// fileOf aligns search with a whole file.
 func fileOf(file, search string) (*document.Document, *alignment) {
 	d := document.New("a.py", []byte(file))
 	return d, newAlignment(d, near{lo: 0, hi: d.Len()}, bars(search))
 }
 
-// Space and characters that look alike are shown when, and only when, they
-// are what differs.
+// Space and look-alike characters are shown if and only if they are the difference.
 func TestWhatDiffersIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, file, search string
-		want               string // "" when the lines are told singly
+		want               string // "" if the lines are listed one by one
 	}{
 		{"a word", "a = 1\nb = two\n", "a = 1|b = three", "yours has `three`, the file `two`"},
 		{"an operator", "a += 1\n", "a -= 1", "yours has `-=`, the file `+=`"},
@@ -67,13 +66,12 @@ func TestSpaceIsNotShownBesideOtherDifferences(t *testing.T) {
 	}
 }
 
-// The lines that a block probably means begin and end where its own would,
-// also when the file has more of them or fewer.
+// The lines that a block probably means begin and end where the block does, even if the file has more or fewer of them.
 func TestTheLinesThatAreMeantGrowAndShrink(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, search string
-		at           int // where the window begins
+		at           int // the start of the window
 		lo, hi       int
 	}{
 		{"the same", "c = 3|d = 4", 2, 2, 4},
@@ -104,7 +102,7 @@ func TestALongSearchIsComparedLineByLine(t *testing.T) {
 	}
 }
 
-// Cut and joined again a line is the same.
+// Cutting a line and joining the pieces gives the same line.
 func TestCutsLoseNothing(t *testing.T) {
 	t.Parallel()
 	for s, n := range map[string]int{"": 0, "a += b1": 5, "  x": 2, "\t é\xff": 3, "f(a,b)": 6, "a->b": 3} {

@@ -42,7 +42,7 @@ func TestAReplacementStandsOnlyWhenItSaysEnough(t *testing.T) {
 	for replace, want := range map[string]int{
 		"    total = 100|}":        3,
 		"    total = 100 \t|}":     3,
-		"total = 100|}":            -1, // indented otherwise
+		"total = 100|}":            -1, // indented differently
 		"||def f():|    return 1|": 0,
 		"    total = 100":          -1, // eleven bytes: too little
 		"total = 100|":             -1,

@@ -6,10 +6,10 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// bars makes a text of lines divided by "|".
+// bars splits a text into lines at "|".
 func bars(s string) []string { return strings.Split(s, "|") }
 
-// pairs makes operations of "search>replace" texts, lines divided by "|".
+// pairs returns an operation for each "search>replace" text, with lines split at "|".
 func pairs(blocks ...string) []*parse.Operation {
 	var ops []*parse.Operation
 	for i, b := range blocks {

@@ -8,12 +8,12 @@ import (
 	"agent/orchestrator/edit/document"
 )
 
-// linesOf makes a document from lines divided by "|".
+// linesOf returns a document with the lines of file, split at "|".
 func linesOf(path, file string) *document.Document {
 	return document.New(path, []byte(strings.ReplaceAll(file, "|", "\n")+"\n"))
 }
 
-// The lines that hold a text are named by number, unless they are too many.
+// The lines that contain a text are returned by number, unless there are too many.
 func TestTheLinesWithAText(t *testing.T) {
 	t.Parallel()
 	d := linesOf("a.py", "one|two one|three|one one")
@@ -31,8 +31,7 @@ func TestTheLinesWithAText(t *testing.T) {
 	}
 }
 
-// Votes for one start are one vote; the weightiest comes first, of equals the
-// first in the file, and only the best are kept.
+// Votes for one start are added up. The heaviest comes first, then the earlier in the file, and only the best are kept.
 func TestVotesAreTallied(t *testing.T) {
 	t.Parallel()
 	got := tally([]vote{{9, 1, 1}, {4, 0.5, 1}, {2, 1, 1}, {4, 1, 1}, {4, 0.25, 0}})
@@ -48,8 +47,7 @@ func TestVotesAreTallied(t *testing.T) {
 	}
 }
 
-// A line votes for where SEARCH would begin, with less weight the oftener it
-// stands; a line that stands nowhere is named, a blank one says nothing.
+// A line votes for the start of SEARCH, with less weight the more often it occurs. An absent line is reported; a blank one does not vote.
 func TestLinesVoteForAStart(t *testing.T) {
 	t.Parallel()
 	votes, absent := lineVotes(linesOf("a.py", "a|b|c|b"), bars("a||  b|z"))
@@ -61,7 +59,7 @@ func TestLinesVoteForAStart(t *testing.T) {
 	}
 }
 
-// A filter lets every line pass that was added, and most others not.
+// A filter passes every added line, and rejects most others.
 func TestAFilterPassesItsLines(t *testing.T) {
 	t.Parallel()
 	var f lineFilter
@@ -70,7 +68,7 @@ func TestAFilterPassesItsLines(t *testing.T) {
 		f.set(s)
 	}
 	for s, want := range map[string]bool{
-		"alpha": true, "{": true, long: true, long + "l": true, // all long lines have one length
+		"alpha": true, "{": true, long: true, long + "l": true, // all long lines count as one length
 		"a": true, "beta!": false, "alphas": false, "\xff": false,
 	} {
 		if got := f.may(s); got != want {
@@ -79,7 +77,7 @@ func TestAFilterPassesItsLines(t *testing.T) {
 	}
 }
 
-// Only ASCII space is trimmed, line ends included.
+// Only ASCII space is trimmed, including line ends.
 func TestTrimASCII(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"": "", " \t\r\n": "", " a b\r\n": "a b", "\u00a0a": "\u00a0a", "a": "a"} {

@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// desk is a file of lines that share their names and do different things.
+// desk is a file with lines that use the same names for different things.
 const desk = `class Desk:
     def __init__(self):
         self.tickets = {}
@@ -30,8 +30,7 @@ const desk = `class Desk:
         return found
 `
 
-// A place is named as the one to copy only where it is likely the one that was meant. An author who is told to copy an
-// unrelated line does so, and loses that line.
+// A place is advised only if it is likely the intended one: an author who is told to copy an unrelated line does so, and loses that line.
 func TestOnlyLikelyPlacesAreAdvised(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -73,7 +72,7 @@ func TestOnlyLikelyPlacesAreAdvised(t *testing.T) {
 	}
 }
 
-// Ten lines at most are shown, of a large file too, and in its order.
+// At most ten lines are shown, even of a large file, and in the file's order.
 func TestTheClosestLinesAreFew(t *testing.T) {
 	t.Parallel()
 	var file strings.Builder

@@ -24,7 +24,7 @@ func TestPlacesAreNamedByWhatTellsThemApart(t *testing.T) {
 	}
 }
 
-// The surroundings of a line that a parser stumbled over stop at the edges.
+// The lines around a parse error stop at the edges of the file.
 func TestTheLinesAroundOne(t *testing.T) {
 	t.Parallel()
 	d := document.New("", []byte("a\nb\nc\nd\ne\n"))
@@ -40,8 +40,7 @@ func TestTheLinesAroundOne(t *testing.T) {
 	}
 }
 
-// A sentence about a hunk speaks of its lines: it has no SEARCH that its author
-// could look at.
+// A message about a hunk refers to its lines, because its author sees no SEARCH.
 func TestTheSubjectOfASentence(t *testing.T) {
 	t.Parallel()
 	d := document.New("a.py", []byte("first = 1\ntotal = one + two\nlast = 9\n"))

@@ -11,8 +11,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// Why a block has no place, and what its author is to do: the kind, the lines
-// that are named, and what the reason and the advice say.
+// A refusal says why a block has no place and what its author should do: the kind, the lines, the reason and the advice.
 func TestWhyABlockHasNoPlace(t *testing.T) {
 	t.Parallel()
 	const file = "def total(items):|    count = 0|    for item in items:|        count += item.price|    return count"
@@ -71,15 +70,14 @@ func TestWhyABlockHasNoPlace(t *testing.T) {
 	}
 }
 
-// A block whose lines another block makes is told of that block, not of what
-// is nearest in the file; a later block, or a line that the file has, makes
-// no difference.
+// If another block creates the lines of a block, the refusal names that block and not the nearest lines. A later block, or a line that
+// the file contains, does not count.
 func TestABlockBuiltOnAnotherIsToldSo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		blocks []string
-		of     int // the block that is asked about, from 0
+		of     int // the block in question, from 0
 		want   int
 	}{
 		{"the block before", []string{"a = 1>b = 2", "b = 2>c = 3"}, 1, 1},
@@ -106,8 +104,7 @@ func TestABlockBuiltOnAnotherIsToldSo(t *testing.T) {
 	}
 }
 
-// The advice names the lines to send, what to repeat in REPLACE, and what
-// cannot be sent at all.
+// The advice names the lines to send, the lines to repeat in REPLACE, and the bytes that cannot be sent at all.
 func TestTheAdviceToCopyLines(t *testing.T) {
 	t.Parallel()
 	d := document.New("a.py", []byte("one\ntwo\nthree\nfour\ncaf\xe9\n"+fill('w', shownWidth+1)+"\n"))
@@ -142,8 +139,7 @@ func TestTheAdviceToCopyLines(t *testing.T) {
 	}
 }
 
-// A REPLACE stands where all its lines do, space at their ends aside, when it
-// says more than a brace and a return.
+// A REPLACE counts as present where all its lines are, ignoring space at their ends, if it contains more than a brace and a return.
 func TestWhereAReplacementStands(t *testing.T) {
 	t.Parallel()
 	d := linesOf("a.py", "head|  first_line = 1  ||  second = 2|tail|first_line = 1")
@@ -168,7 +164,7 @@ func TestWhereAReplacementStands(t *testing.T) {
 	}
 }
 
-// A line stands at a place by its text; how strictly is told by the two ways to ask.
+// One comparison of a line with a place is loose, the other strict.
 func TestStandingStrictlyAndLoosely(t *testing.T) {
 	t.Parallel()
 	d := linesOf("a.py", "a|  b = \u201cq\u201d |c")
@@ -196,7 +192,7 @@ func TestStandingStrictlyAndLoosely(t *testing.T) {
 	}
 }
 
-// What a REPLACE promises instead of writing it out is asked for by name.
+// The advice quotes the placeholder in a REPLACE that must be written out.
 func TestPromisedLinesAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for replace, want := range map[string]string{
@@ -209,7 +205,7 @@ func TestPromisedLinesAreAskedFor(t *testing.T) {
 	}
 }
 
-// Two lines are akin when a third of the words of the file's is in the other.
+// Two lines are similar if a third of the words of the file's line is in the other.
 func TestAkinLinesShareTheirWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -230,7 +226,7 @@ func TestAkinLinesShareTheirWords(t *testing.T) {
 	}
 }
 
-// Up to three pieces are told, each with what stands in its place.
+// At most three differing pieces are listed, each with its counterpart.
 func TestThePiecesThatDiffer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -250,7 +246,7 @@ func TestThePiecesThatDiffer(t *testing.T) {
 	}
 }
 
-// Signs are for pieces that look alike, and for no others.
+// Only pieces that look alike are shown by signs and code points.
 func TestPiecesThatLookAlike(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -272,8 +268,7 @@ func TestPiecesThatLookAlike(t *testing.T) {
 	}
 }
 
-// A range that is too long loses its middle; of an odd number of lines the
-// greater part stays in front.
+// A range that is too long loses its middle; if the bound is odd, the extra line stays in front.
 func TestWhatFitsInAnExcerpt(t *testing.T) {
 	t.Parallel()
 	short, wide := linesOf("", strings.Repeat("x|", 20)), linesOf("", strings.Repeat(fill('w', shownWidth)+"|", 20))
@@ -284,7 +279,7 @@ func TestWhatFitsInAnExcerpt(t *testing.T) {
 		most       int
 		head, tail int
 	}{
-		{"all", short, 3, 9, 6, 7, 7}, // the last one taken counts to the front
+		{"all", short, 3, 9, 6, 7, 7}, // the last line counts as part of the front
 		{"an odd bound", short, 0, 20, 5, 3, 18},
 		{"an even bound", short, 0, 20, 4, 2, 18},
 		{"nothing", short, 4, 4, 5, 4, 4},
@@ -296,8 +291,7 @@ func TestWhatFitsInAnExcerpt(t *testing.T) {
 	}
 }
 
-// Runs of equal lines are measured, and looked for at a distance from others,
-// within the file only.
+// Runs of equal lines are measured, and looked for at a distance from others, only within the file.
 func TestEqualRuns(t *testing.T) {
 	t.Parallel()
 	d := linesOf("", "a|b|c|a|b|d")
@@ -324,7 +318,7 @@ func TestEqualRuns(t *testing.T) {
 	}
 }
 
-// One line that is a piece of the file's is told from a whole one.
+// A single SEARCH line that is part of a file's line is told apart from a whole line.
 func TestAPieceOfALine(t *testing.T) {
 	t.Parallel()
 	d := linesOf("a.py", "  total = 1|b")
@@ -347,7 +341,7 @@ func TestAPieceOfALine(t *testing.T) {
 	}
 }
 
-// The first line that says something tells whether SEARCH is indented otherwise.
+// The first meaningful line decides whether SEARCH is indented differently.
 func TestAShiftedSearch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -367,7 +361,7 @@ func TestAShiftedSearch(t *testing.T) {
 	}
 }
 
-// A REPLACE around the place has been made; SEARCH to the letter is taken at its word.
+// If REPLACE is already present around the place, it counts as applied, unless SEARCH matches exactly.
 func TestAReplacementAroundItsPlace(t *testing.T) {
 	t.Parallel()
 	d := linesOf("a.py", "import os|# why|value = 1|check(value)|other = 2")
@@ -392,7 +386,7 @@ func TestAReplacementAroundItsPlace(t *testing.T) {
 	}
 }
 
-// One line is a line, and several are named by the first and the last.
+// One line is called a line; several are named by the first and the last.
 func TestSpansOfLines(t *testing.T) {
 	t.Parallel()
 	for want, in := range map[string][2]int{"line 3": {2, 3}, "lines 3 to 5": {2, 5}} {

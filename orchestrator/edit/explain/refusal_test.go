@@ -25,8 +25,7 @@ func TestNumbersAndSpansReadWell(t *testing.T) {
 	}
 }
 
-// The nearest place of a block that is almost there holds the lines that its
-// author needs to correct it.
+// The nearest place of an almost matching block contains the lines that its author needs to correct it.
 func TestTheNearestPlaceIsTheOneThatWasMeant(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -43,7 +43,7 @@ func TestAnExcerptNumbersItsLinesAndStaysShort(t *testing.T) {
 	}
 }
 
-// What can be copied from an excerpt is shown whole and byte for byte.
+// Lines that can be copied from an excerpt are shown whole and byte for byte.
 func TestLegibleLinesAreShownToTheLetter(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

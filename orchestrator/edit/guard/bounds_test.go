@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// many returns n lines that each name their number.
+// many returns n lines; in each, %d is the line's number.
 func many(n int, line string) string {
 	var b strings.Builder
 	for i := range n {
@@ -18,7 +18,7 @@ func many(n int, line string) string {
 	return b.String()
 }
 
-// A text of too many tokens is left to the gates, one of as many bytes is not.
+// A text with too many tokens is left to the gates; one with as many bytes is not.
 func TestParsable(t *testing.T) {
 	t.Parallel()
 	if s := strings.Repeat("(", maxTokens+1); parsable(s) || !parsable(s[1:]) {
@@ -33,8 +33,7 @@ func TestParsable(t *testing.T) {
 	}
 }
 
-// Imports that are dropped by the dozen go as asked: the file is not read
-// once for each.
+// More imports than maxDropped stay dropped as asked, so that the file is not read once for each.
 func TestManyDroppedImportsGo(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{maxDropped, maxDropped + 1} {

@@ -10,8 +10,7 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// keptOf edits a file by taking the line gone out of it, and returns what is
-// put back.
+// keptOf removes the line gone from a file, and returns the imports that are put back.
 func keptOf(name, before, gone string) []string {
 	_, kept := KeepImports(name, before, strings.Replace(before, gone, "", 1))
 	for i, k := range kept {
@@ -56,8 +55,7 @@ func TestImportsThatAreKept(t *testing.T) {
 	}
 }
 
-// What is put back stands where it stood: taking out any one of the imports
-// gives the file as it was.
+// An import is put back where it was: removing any one of the imports gives the original file.
 func TestAKeptImportStandsWhereItStood(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
@@ -102,8 +100,7 @@ func TestDefinitionsAreListed(t *testing.T) {
 	}
 }
 
-// A definition counts as lost only when a bare name refers to it and nothing
-// in the file binds the name.
+// A definition counts as lost only if a bare name refers to it and nothing in the file binds that name.
 func TestDefinitionsThatMayGo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -19,7 +19,7 @@ func TestSoundFilesParse(t *testing.T) {
 		{"a.py", "def f():\n    '''\ndoc\n'''\n# comment\n    return (1 +\n2)\n"},
 		{"a.py", "x = 1 + \\\n        2\ny = 3\n"},
 		{"a.py", "try:\n    a\nexcept B:  # why\n\n        # deep\n    c\nfinally: d\n"},
-		{"a.py", "if a:\n\tb\nif c:\n    d\n"}, // tabs and space, each where nothing compares them
+		{"a.py", "if a:\n\tb\nif c:\n    d\n"}, // tabs and spaces, each where nothing compares them
 		{"a.py", ""},
 		{"a.py", "x: int = {1: 2}[1:2]\nf = lambda: 0"},
 		{"a.js", "const a = b => ({ c: `${b}}` });\nif (a < 1 && b > 2) { c() }\n"},
@@ -81,8 +81,8 @@ func TestFilesWithoutAParserAreNotJudged(t *testing.T) {
 	}
 }
 
-// Nothing that a model writes may end the process or hold it up: deep nesting
-// and long chains are read without recursion, or by parsers that bound it.
+// A model's text can neither crash the process nor delay it: deep nesting and long chains are read without recursion, or by parsers that
+// bound it.
 func TestDeepTextDoesNotEndTheProcess(t *testing.T) {
 	t.Parallel()
 	ends := map[string]string{".go": "package a\nvar x = "}

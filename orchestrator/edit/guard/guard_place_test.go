@@ -8,8 +8,7 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// What is put back goes next to what it stood next to, whatever the file has
-// become around it.
+// A kept import goes next to its old neighbours, however the file around it has changed.
 func TestAKeptImportFindsItsPlace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ what, name, before, after, want string }{
@@ -104,7 +103,7 @@ func TestAnImportThatWasReplacedIsNotPutBack(t *testing.T) {
 	}
 }
 
-// A file given whole may drop what nothing uses, but not most of what it had.
+// A file sent as a whole may drop unused definitions, but not most of them.
 func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 	t.Parallel()
 	all := []string{"def a(): ...\n", "def b(): ...\n", "def c(): ...\n", "def d(): ...\n", "def e(): ...\n", "def f(): ...\n"}

@@ -8,8 +8,7 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// Dots in text that a block adds are text; dots in place of code are refused,
-// and so is any stand-in where lines go.
+// Dots in text that a block adds are text. Dots in place of code are refused, and so is every placeholder where lines are removed.
 func TestDotsInAddedTextAreNoPlaceholder(t *testing.T) {
 	t.Parallel()
 	const doc = "/**\n * Adds.\n */\nfunction add(a, b) {\n  return a + b;\n}\n"

@@ -10,8 +10,7 @@ import (
 
 func lines(s string) []string { return strings.Split(s, "|") }
 
-// In a language with braces continuation lines are deeper too: no proof that
-// the further lines stand as they should.
+// In languages with braces continuation lines are deeper too, so depth does not prove that the further lines are right as they are.
 func TestOneLineIsRelativeOutsidePython(t *testing.T) {
 	t.Parallel()
 	pairs := []Pair{{File: "    "}}
@@ -43,7 +42,7 @@ func TestWidthsAndSteps(t *testing.T) {
 	}
 }
 
-// Each rule maps an indentation, or says that it cannot; "-" is for that.
+// Each rule maps an indentation, or fails; "-" stands for failure.
 func TestARuleOfIndentation(t *testing.T) {
 	t.Parallel()
 	tabs := &shift{from: ' ', to: '\t', num: 1, den: 4}
@@ -76,7 +75,7 @@ func TestARuleOfIndentation(t *testing.T) {
 	}
 }
 
-// pairsOf reads pairs of indentations: "search file" in numbers of spaces.
+// pairsOf parses pairs of indentations, "search file", given as numbers of spaces.
 func pairsOf(s string) (pairs []Pair) {
 	for _, p := range lines(s) {
 		pairs = append(pairs, Pair{Search: strings.Repeat(" ", int(p[0]-'0')), File: strings.Repeat(" ", int(p[1]-'0'))})
@@ -84,7 +83,7 @@ func pairsOf(s string) (pairs []Pair) {
 	return pairs
 }
 
-// What pairs of depths, the block's and the file's, say of the block.
+// Pairs of depths, the block's and the file's, show whether the block is mixed up or lost its first indentation.
 func TestWhatPairsOfDepthsSay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -113,8 +112,7 @@ func TestWhatPairsOfDepthsSay(t *testing.T) {
 	}
 }
 
-// The character of a file's indentation is that of more lines, a space when
-// neither leads.
+// A file is indented with the character that more of its lines use, or with spaces if there is a tie.
 func TestTheCharacterOfIndentation(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]byte{

@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shownCode shows what a language takes for code: its lines divided by "|",
-// what it takes for a comment left out, trailing space too.
+// shownCode shows what a language treats as code: lines divided by "|", without comments and trailing space.
 func shownCode(path, text string) string {
 	var out []string
 	for _, s := range LanguageOf(path).Code(strings.Split(text, "\n")) {
@@ -76,8 +75,7 @@ func TestCommentsAreToldFromWhatLooksLikeThem(t *testing.T) {
 	}
 }
 
-// Whatever a text holds, its code is where it was: each line is cut at its
-// end at most, and one that is cut is cut before a comment.
+// Whatever a text contains, its code stays in place: a line is cut only at its end, and only before a comment.
 func TestCodeIsTheBeginningOfALine(t *testing.T) {
 	t.Parallel()
 	files := []string{"a.py", "a.go", "a.js", "a.rs", "a.c", "a.css", "a.sh", "a.yaml", "a.toml", "a.lua", "a.java"}

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A byte beyond ASCII is seen in every place of the eight that are read at
-// once, and behind the last eight.
+// A byte beyond ASCII is noticed at each of the eight positions that are read at once, and after the last eight.
 func TestASCIIIsToldByEachByte(t *testing.T) {
 	t.Parallel()
 	for n := range 20 {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// lexed renders what the lexer makes of a text: each token with a letter for
-// its kind, and the fault with its place at the end.
+// lexed renders the lexer's view of a text: each token with a letter for its kind, then the fault with its place.
 func lexed(text string, lang Grammar) string {
 	l := NewLexer(text, lang)
 	var out []string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// words renders the names that the lexer sees in a text, or the fault.
+// words renders the names that the lexer finds in a text, or the fault.
 func words(text string, lang Grammar) string {
 	l := NewLexer(text, lang)
 	var out []string
@@ -96,7 +96,7 @@ func TestWhatCanBeReadInTwoWaysIsSaid(t *testing.T) {
 	}
 }
 
-// The lexer ends on any bytes, with tokens in order that do not overlap.
+// The lexer terminates on any bytes, and its tokens are in order and do not overlap.
 func FuzzLexer(f *testing.F) {
 	for _, s := range []string{"f'{a:{b}}'", "<A b={c}>{d}</A>", "`${`${a}`}`", "/[/]/", "a {", "\\", "'''", "<", "f'{", "x = <A"} {
 		f.Add(s, byte(1))

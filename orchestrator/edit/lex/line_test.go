@@ -2,7 +2,7 @@ package lex
 
 import "testing"
 
-// Crowded is what has both many lines and short ones.
+// A text is crowded if it has both many lines and short ones.
 func TestCrowded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

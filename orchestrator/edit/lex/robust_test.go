@@ -43,7 +43,7 @@ func TestTokensKeepStringsAndNamesWhole(t *testing.T) {
 	}
 }
 
-// Whatever a line holds, its tokens are its text without the space between them.
+// Whatever a line contains, its tokens are its text without the space between them.
 func TestTokensLoseNothingButSpace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A comment stands for code only when all its words are of the few, they name
-// what is left out, and nothing in it looks like code or a tool's marker.
+// A comment is a placeholder for code only if all its words are from a small set, they name what is omitted, and nothing in it looks like
+// code or a tool's marker.
 func TestWhatMakesACommentAStandIn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestWhatMakesACommentAStandIn(t *testing.T) {
 	}
 }
 
-// Three dots are a promise in the languages with the comments of C, but for C.
+// Three dots stand for code in the languages with // comments, except in C and C++.
 func TestThreeDotsPromiseCodeInSomeLanguages(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
@@ -63,8 +63,7 @@ func TestThreeDotsPromiseCodeInSomeLanguages(t *testing.T) {
 	}
 }
 
-// Where each line begins, and where the text ends: "-" plainly, "t" in a
-// string or lost, "c" in a comment.
+// The result tells how each line begins and how the text ends: "-" in plain code, "t" in a string or lost, "c" in a comment.
 func TestWhereEachLineBegins(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, path, text, want string }{
@@ -86,7 +85,7 @@ func TestWhereEachLineBegins(t *testing.T) {
 		{"an apostrophe in YAML", "a.yaml", "a: it's|b: 'c'", "---"},
 		{"no syntax", "a.rb", "x = \"a|b\"", "---"},
 	} {
-		// A text of YAML begins with a bar of its own.
+		// A block scalar of YAML begins with a bar of its own.
 		lines := bars(strings.Replace(c.text, "a: ||", "a: \x00|", 1))
 		for i, s := range lines {
 			lines[i] = strings.ReplaceAll(s, "\x00", "|")
@@ -101,7 +100,7 @@ func TestWhereEachLineBegins(t *testing.T) {
 	}
 }
 
-// A comment may follow a line where nothing is open at its end.
+// A comment may follow a line if nothing is open at its end.
 func TestLinesThatACommentMayFollow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,8 +125,8 @@ func TestLinesThatACommentMayFollow(t *testing.T) {
 	}
 }
 
-// A slash behind one of the words of JavaScript opens an expression, and a
-// quotation mark opens a string of YAML only where a value may begin.
+// In JavaScript, a slash after a keyword opens a regular expression. In YAML, a quotation mark opens a string only where a value may
+// begin.
 func TestWhatStandsBeforeAMarkDecides(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{"return": true, "x = typeof": true, "(case": true, "returned": false, "x": false, "": false, "$return ": false, "of": true} {

@@ -2,8 +2,7 @@ package match
 
 import "testing"
 
-// The comment after code stays with a line that is changed in its place, and
-// is never lost.
+// A comment after code stays with its line if the line is changed in place, and is never lost.
 func TestACommentAfterCodeFollowsItsLine(t *testing.T) {
 	t.Parallel()
 	const file = "a = 1  # why|b = 2|c = 3\t# how|d = 4"

@@ -7,8 +7,7 @@ import (
 	"agent/orchestrator/edit/document"
 )
 
-// merged shows the file after a block, its lines divided by "|" and a tab as
-// ">", or why the block is refused.
+// merged shows the file after a block, with lines divided by "|" and tabs as ">", or why the block is refused.
 func merged(t *testing.T, path, file, search, replace string) string {
 	t.Helper()
 	tabs := func(s string) []string { return bars(strings.ReplaceAll(s, ">", "\t")) }
@@ -29,8 +28,7 @@ func merged(t *testing.T, path, file, search, replace string) string {
 	return strings.NewReplacer("\n", "|", "\t", ">").Replace(strings.TrimSuffix(text, "\n"))
 }
 
-// SEARCH lost the indentation of its first line and no other; REPLACE lost
-// that of the first line too, or is dedented as a whole, or is whole.
+// Only the first line of SEARCH lost its indentation. REPLACE lost it on the first line too, is dedented as a whole, or is intact.
 func TestTheFirstLineOfSearchLostItsIndentation(t *testing.T) {
 	t.Parallel()
 	loop := "def f(xs):|    for x in xs:|        use(x)|    return xs"

@@ -2,8 +2,7 @@ package match
 
 import "testing"
 
-// Where the language gives a line break or a space a meaning, another layout
-// is another text; where it gives none, it is the same.
+// If line breaks or spaces mean something in a language, another layout is another text; otherwise it is the same text.
 func TestLayoutMattersWhereTheLanguageSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, path, file, search, want string }{
@@ -47,7 +46,7 @@ func TestLayoutMattersWhereTheLanguageSaysSo(t *testing.T) {
 	}
 }
 
-// A character without width, or an accent more or less, makes another name.
+// A zero-width character, or an accent more or less, makes a different name.
 func TestLettersAreTheSameOnlyWhenTheyAreComposedAlike(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, file, search, want string }{
@@ -69,8 +68,7 @@ func TestLettersAreTheSameOnlyWhenTheyAreComposedAlike(t *testing.T) {
 	}
 }
 
-// SEARCH must go deeper and back where the file does, in a language where
-// that is meaning; elsewhere only new lines need a depth.
+// In a language where depth has a meaning, SEARCH must go deeper and back where the file does; in others, only new lines need a depth.
 func TestNestingMattersWhereDepthHasAMeaning(t *testing.T) {
 	t.Parallel()
 	const file, search, replace = "if a:|  b = 1|  c = 1", "if a:|  b = 1|c = 1", "if a:|  b = 1|c = 2"

@@ -32,7 +32,7 @@ func TestASectionIsWhatItsHeadingHeads(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		headings string // divided by "|"
-		lo, hi   int    // from 1, as the editor shows them; 0 for none
+		lo, hi   int    // from 1, as editors show them; 0 for none
 	}{
 		{"class A:", 2, 10},
 		{"  class A:  ", 2, 10},
@@ -47,7 +47,7 @@ func TestASectionIsWhatItsHeadingHeads(t *testing.T) {
 		{"class B:|def g(", 0, 0},           // in another section
 		{"class A:|a()", 0, 0},              // twice in the section
 		{"class A:|class A:", 0, 0},         // not below itself
-		{"class A:|def f(self):|b()", 6, 5}, // heads nothing in the section
+		{"class A:|def f(self):|b()", 6, 5}, // begins nothing in the section
 	} {
 		for _, ends := range []string{"\n", "\r\n"} {
 			d := document.New("x.py", []byte(strings.ReplaceAll(sections, "\n", ends)))

@@ -9,8 +9,8 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// indents shows where each line of a replacement lands: search and file are
-// the lines that matched, and lines are separated by "|", a tab is ">".
+// indents shows where each line of a replacement lands. search and file are the matched lines; lines are separated by "|", and a tab is
+// ">".
 func indents(file, search, replace string) string {
 	lines := func(s string) []string { return strings.Split(strings.ReplaceAll(s, ">", "\t"), "|") }
 	f, s, r := lines(file), lines(search), lines(replace)

@@ -9,8 +9,7 @@ import (
 	"agent/orchestrator/edit/document"
 )
 
-// located shows a finding in one line: the strategy and range of each place,
-// from 1, or the ambiguous lines, or "nowhere".
+// located renders a finding on one line: the strategy and range of each place, from 1, or the ambiguous lines, or "nowhere".
 func located(f Finding) string {
 	if len(f.Ambiguous) > 0 {
 		return fmt.Sprint("ambiguous ", f.Ambiguous)
@@ -25,7 +24,7 @@ func located(f Finding) string {
 	return strings.Join(out, ", ")
 }
 
-// bars makes a text of lines divided by "|".
+// bars splits a text into lines at "|".
 func bars(s string) []string { return strings.Split(s, "|") }
 
 func TestEachStrategyFindsItsOwn(t *testing.T) {
@@ -85,8 +84,7 @@ func TestEachStrategyFindsItsOwn(t *testing.T) {
 	}
 }
 
-// No strategy accepts a text that differs in one token, wherever it is: the
-// rule that everything else rests on.
+// No strategy accepts a text that differs in one token, wherever that token is. Everything else relies on this rule.
 func TestNoStrategyAcceptsAnotherToken(t *testing.T) {
 	t.Parallel()
 	file := bars("def level(items):|    total = 0|    for item in items:|        if item.count > limit:|            total += item.count * 2|    return total")

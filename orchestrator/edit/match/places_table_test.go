@@ -30,7 +30,7 @@ func TestLinesAtWhichATextStands(t *testing.T) {
 	}
 }
 
-// Lines are counted from 0; the one behind the block is given.
+// Lines are counted from 0; the result is the line after the block.
 func TestWhereABlockEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -40,11 +40,11 @@ func TestWhereABlockEnds(t *testing.T) {
 		{"a\n", 0, 1},
 		{"a\n b\n", 0, 2},
 		{"a\n b\n\n c\nd\n", 0, 4},
-		{"a\n b\n\n\nd\n", 0, 2}, // blank lines at its end are not of it
+		{"a\n b\n\n\nd\n", 0, 2}, // blank lines at its end do not belong to it
 		{"a\nb\n c\n", 0, 1},
 		{"a {\n b\n}\nc\n", 0, 2},
-		{"a(\n b,\n) {\n c\n}\nd\n", 0, 4}, // a closing bracket goes on
-		{"a(\n)\n b\n", 0, 1},              // but begins no block
+		{"a(\n b,\n) {\n c\n}\nd\n", 0, 4}, // a closing bracket continues the block
+		{"a(\n)\n b\n", 0, 1},              // but does not begin one
 		{"x\n  a\n   b\n  c\n   d\n", 1, 3},
 		{"x\n  a\n   b\nc\n", 1, 3},
 	} {
@@ -54,8 +54,7 @@ func TestWhereABlockEnds(t *testing.T) {
 	}
 }
 
-// taken reads the lines of a hunk, divided by "|", each with its mark and
-// "\r" where it ends in one, into an operation.
+// taken parses the lines of a hunk into an operation. Lines are divided by "|"; each has its mark, and "\r" if it ends in one.
 func taken(lines string) *parse.Operation {
 	op := &parse.Operation{Kind: parse.OpEdit, Hunk: &parse.Hunk{}}
 	var old, new []bool // which lines of either side end in "\r\n"
@@ -77,8 +76,7 @@ func taken(lines string) *parse.Operation {
 	return op
 }
 
-// Only a hunk that spells out its line ends, and agrees with those of the
-// file, is written as it stands.
+// A hunk is written literally only if it spells out its line ends and they agree with those of the file.
 func TestAHunkIsWrittenWithItsLineEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lines, file, want string }{
@@ -87,10 +85,10 @@ func TestAHunkIsWrittenWithItsLineEnds(t *testing.T) {
 		{" a\r|-b|+c", "a\r\nb\nd\n", "a\r\nc\nd\n"},
 		{" a|+b\r| c", "a\nc\n", "a\nb\r\nc\n"},
 		{" a\r|-b", "a\r\nb\n", "a\r\n"},
-		{" a|-b|+c", "a\nb\n", ""},        // no end is spelt out
-		{" a|-b\r|+b", "a\r\nb\r\n", ""},  // the file has other ends
-		{" a|-b\r|+b", "a\nb", ""},        // and here none
-		{" a|-b\r|+b", "x\na\nb\r\n", ""}, // stands elsewhere
+		{" a|-b|+c", "a\nb\n", ""},        // no line end is spelled out
+		{" a|-b\r|+b", "a\r\nb\r\n", ""},  // the file has other line ends
+		{" a|-b\r|+b", "a\nb", ""},        // and here it has none
+		{" a|-b\r|+b", "x\na\nb\r\n", ""}, // it is elsewhere
 	} {
 		op, d := taken(c.lines), document.New("x", []byte(c.file))
 		at := Place{Lo: 0, Hi: len(op.Search), Strategy: Exact, Search: op.Search, Replace: op.Replace}

@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/edit/document"
 )
 
-// rewritten shows the splices of a block in one line each.
+// rewritten renders the splices of a block, one line each.
 func rewritten(t *testing.T, path, file, search, replace string) string {
 	t.Helper()
 	d := document.New(path, []byte(strings.Join(bars(file), "\n")+"\n"))

@@ -63,7 +63,7 @@ func TestElidedPiecesNeedOnePlaceEachInOrder(t *testing.T) {
 	}
 }
 
-// reflowed looks for search by its tokens alone.
+// reflowed searches by tokens alone.
 func reflowed(d *document.Document, search, replace []string) Finding {
 	return newQuery([]row{{name: Robust, find: findReflowed}}, d, search, replace).find(more)
 }
@@ -121,8 +121,7 @@ func TestReflowGroupsCloseWhereBothHaveALineEnd(t *testing.T) {
 	}
 }
 
-// Where one name stands among equal text is all that is cut into tokens, and
-// the outcome is that of cutting the whole file.
+// Only the region around a name in equal text is cut into tokens, and the outcome is the same as for the whole file.
 func TestReflowRegionsFindWhatTheWholeFileHolds(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -156,7 +155,7 @@ func TestTextAgreesSpaceAside(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text, want string
-		end, start int // -1 when it does not agree
+		end, start int // -1 if it does not agree
 	}{
 		{"a b c", "ab", 3, -1},
 		{"a b c", "b  c ", -1, 2},

@@ -28,8 +28,7 @@ func TestWhereALineMayBeBroken(t *testing.T) {
 	}
 }
 
-// Two layouts of the same tokens, lines divided by "|", and the least flow in
-// which they mean the same.
+// Each case has two layouts of the same tokens, with lines divided by "|", and the least flow in which they mean the same.
 func TestLayoutsThatMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -70,7 +69,7 @@ func TestTokensAreCutWithTheirBreaks(t *testing.T) {
 	}
 }
 
-// Lines on which space has a meaning of its own.
+// On these lines, space has a meaning of its own.
 func TestLinesThatArePeculiar(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

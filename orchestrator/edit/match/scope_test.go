@@ -2,8 +2,7 @@ package match
 
 import "testing"
 
-// The pieces of a block with elisions are in one scope, or are not taken for
-// parts of one block.
+// All pieces of a block with elisions must be in one scope; otherwise they are not parts of one block.
 func TestAnElisionStaysInItsScope(t *testing.T) {
 	t.Parallel()
 	two := "def f():|    a = 1|    b = 2|    return a||def g():|    c = 3|    return c"

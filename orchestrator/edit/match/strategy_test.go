@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Every strategy that has a name has a row, and every row all that it needs:
-// stricter ones are tried first, and the rows of one name agree.
+// Every named strategy has a row, and every row is complete. Stricter strategies come first, and rows with the same name agree.
 func TestEveryStrategyIsARow(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "strategy.go", nil, 0)

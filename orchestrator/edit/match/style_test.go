@@ -34,8 +34,7 @@ func TestIndentationAtTheLimitsOfWhatCanBeLearnt(t *testing.T) {
 	}
 }
 
-// A file in another style of indentation than the block's: whatever both are,
-// every new line lands at its own depth.
+// The file and the block use different styles of indentation. Whatever the styles are, every new line lands at its own depth.
 func TestEveryStyleIsTranslatedIntoEveryOther(t *testing.T) {
 	t.Parallel()
 	styles := []string{"\t", "  ", "   ", "    ", "        "}
@@ -61,7 +60,7 @@ func TestEveryStyleIsTranslatedIntoEveryOther(t *testing.T) {
 		s, err := Rewrite(d, f.Places[0])
 		if err != nil {
 			if theirs != "\t" && ours != "\t" && len(theirs)%len(ours) != 0 && len(ours)%len(theirs) != 0 {
-				return // three for two: a ratio that is refused
+				return // a ratio of three to two is refused
 			}
 			t.Fatalf("%q in %q: %v", search, text, err)
 		}

@@ -12,14 +12,13 @@ import (
 	"agent/orchestrator/edit/parse"
 )
 
-// lined makes a document of lines divided by "|", a tab written as "\t".
+// lined returns a document with the given lines, split at "|"; a tab is written as "\t".
 func lined(path, lines string) *document.Document {
 	return document.New(path, []byte(strings.Join(bars(lines), "\n")+"\n"))
 }
 
-// Every strategy takes a place only when it is the only one: the same file
-// with the place once more, in whatever dress the strategy sees through, is
-// ambiguous.
+// Every strategy accepts a place only if it is the only one. A second copy of the place, in any variation that the strategy ignores,
+// makes the block ambiguous.
 func TestEveryStrategyWantsOnePlaceOnly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -45,7 +44,7 @@ func TestEveryStrategyWantsOnePlaceOnly(t *testing.T) {
 		if len(f.Places) > 0 || !slices.Equal(f.Ambiguous, c.lines) {
 			t.Errorf("%s, twice: %s, want %v", c.name, located(f), c.lines)
 		}
-		if c.strategy != Exact { // a stricter place settles it, wherever that is
+		if c.strategy != Exact { // an exact place takes precedence, wherever it is
 			f = locate(lined("a.py", c.file+"|end = 0|"+c.search), search, fresh)
 			if len(f.Places) != 1 || f.Places[0].Strategy != Exact || f.Places[0].Lo == 0 {
 				t.Errorf("%s, with the text to the letter below: %s", c.name, located(f))
@@ -71,7 +70,7 @@ func TestAPieceOfAnElidedBlockWantsOnePlaceOnly(t *testing.T) {
 	}
 }
 
-// A header's line number breaks a tie only when the header is right in all else.
+// A hunk's line number breaks a tie only if the rest of its header is correct.
 func TestAHunksNumberBreaksATieOnlyWhenItIsTrue(t *testing.T) {
 	t.Parallel()
 	const hunk = "@@ -%d,%d +%d,%d @@\n a\n-b\n+c\n"
@@ -107,8 +106,8 @@ func TestAHunksNumberBreaksATieOnlyWhenItIsTrue(t *testing.T) {
 	}
 }
 
-// A looser strategy that finds more never changes what it puts aside: a
-// comment or line of code that SEARCH has and the file has not is no match.
+// A looser strategy finds more, but ignores nothing on the block's side: a comment or line of code that only SEARCH contains prevents a
+// match.
 func TestCommentsAreSetAsideOnlyOnTheFilesSide(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, mark, end string }{
@@ -145,8 +144,7 @@ func TestCommentsAreSetAsideOnlyOnTheFilesSide(t *testing.T) {
 	}
 }
 
-// An index of the lines, which many blocks make worth while, answers as the
-// search of the text does.
+// An index of the lines, which pays off for many blocks, gives the same answers as searching the text.
 func TestABusyDocumentLocatesTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -165,8 +163,7 @@ func TestABusyDocumentLocatesTheSame(t *testing.T) {
 	})
 }
 
-// Whatever finds a place, the lines there hold the tokens of SEARCH in order,
-// and nothing else but blank lines and comments.
+// Whichever strategy finds a place, its lines contain the tokens of SEARCH in order, and otherwise only blank lines and comments.
 func TestAPlaceHoldsTheTokensOfSearch(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -175,7 +172,7 @@ func TestAPlaceHoldsTheTokensOfSearch(t *testing.T) {
 		file := rapid.SliceOfN(line, 1, 8).Draw(t, "file")
 		lo := rapid.IntRange(0, len(file)-1).Draw(t, "from")
 		search := slices.Clone(file[lo:rapid.IntRange(lo+1, len(file)).Draw(t, "to")])
-		for k := range search { // some lines are others, or are left out as blank ones
+		for k := range search { // some lines are changed, or left out as blank ones
 			search[k] = rapid.SampledFrom([]string{search[k], search[k], "", "beta = 1", "  " + search[k]}).Draw(t, "line")
 		}
 		d := document.New("a.py", []byte(strings.Join(file, "\n")+"\n"))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Tags and JSON values without number are refused before they are kept.
+// Excessive numbers of tags and JSON values are refused before they are stored.
 func TestTooManyPieces(t *testing.T) {
 	t.Parallel()
 	for response, want := range map[string]string{

@@ -6,8 +6,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// A response that ends within the beginning of one more block was cut off: what
-// that block would have changed is lost.
+// A response that ends within the start of another block was cut off, and the change of that block is lost.
 func TestAResponseThatEndsWithinATag(t *testing.T) {
 	t.Parallel()
 	const tags = "<EDIT file=\"x.py\">\n<SEARCH>\na\n</SEARCH>\n<REPLACE>\nb\n</REPLACE>\n</EDIT>\n"
@@ -32,7 +31,7 @@ func TestAResponseThatEndsWithinATag(t *testing.T) {
 	})
 }
 
-// Each marker, header and body may come with the byte order mark of a file.
+// Each marker, header and body may begin with a byte order mark.
 func TestAByteOrderMarkBeforeAnyLineOfAForm(t *testing.T) {
 	t.Parallel()
 	const m = "\ufeff"

@@ -7,8 +7,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// The header of a hunk is a hint: whatever is wrong with its numbers, the lines
-// are read, and only sound numbers are trusted.
+// The header of a hunk is a hint: the lines are read however wrong its numbers are, and only sound numbers are trusted.
 func TestTheNumbersOfAHunkAreHints(t *testing.T) {
 	t.Parallel()
 	const names, body = "--- a/x\n+++ b/x\n", " a\n-b\n+c\n d\n"
@@ -29,8 +28,7 @@ func TestTheNumbersOfAHunkAreHints(t *testing.T) {
 	})
 }
 
-// A hunk that lacks lines at the end of the response may have lost a change;
-// one that something follows was only counted wrong.
+// A hunk that lacks lines at the end of the response may have lost a change; one with text after it was only miscounted.
 func TestAHunkThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	const names, body = "--- a/x\n+++ b/x\n", " a\n-b\n+c\n d\n"
@@ -51,8 +49,7 @@ func TestAHunkThatWasCutOff(t *testing.T) {
 	})
 }
 
-// A removed "-- x" looks like the header of a file, and its replacement like
-// the line after it.
+// A removed "-- x" looks like a file's header, and its replacement like the header's second line.
 func TestRemovedDashesAreNoHeader(t *testing.T) {
 	t.Parallel()
 	const names, dashes = "--- a/x.sql\n+++ b/x.sql\n", "--- old note\n+++ new note\n"
@@ -66,7 +63,7 @@ func TestRemovedDashesAreNoHeader(t *testing.T) {
 	})
 }
 
-// A line that lost its mark would end the hunk, and what follows it be lost.
+// A line without a mark would end the hunk and lose the lines after it.
 func TestALineWithoutAMarkIsRefusedWhereMoreFollows(t *testing.T) {
 	t.Parallel()
 	const names = "--- a/x\n+++ b/x\n"
@@ -105,7 +102,8 @@ func TestTheHeadersOfGit(t *testing.T) {
 	})
 }
 
-// Either side of a hunk keeps which of its lines end in "\r\n".
+// Each side of a hunk records which of its lines end in "\r
+// ".
 func TestTheEndsOfTheLinesOfAHunk(t *testing.T) {
 	t.Parallel()
 	for lines, want := range map[string]struct{ old, new string }{

@@ -9,8 +9,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// firstProblem returns the first problem of a refusal, an empty one for any
-// other error and for none.
+// firstProblem returns the first problem of a refusal, or an empty one for any other error and for nil.
 func firstProblem(err error) problem.Problem {
 	var r *problem.Refusal
 	if errors.As(err, &r) {
@@ -19,7 +18,7 @@ func firstProblem(err error) problem.Problem {
 	return problem.Problem{}
 }
 
-// Names of attributes are compared in any case; values never are.
+// The names of attributes are not case-sensitive; values are.
 func TestAnAttributeIsFoundByItsNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -34,10 +33,10 @@ func TestAnAttributeIsFoundByItsNames(t *testing.T) {
 		{`to = "a b"`, []string{"to"}, "a b"},
 		{`to=' y '`, []string{"to"}, "y"},
 		{`from=x to=y`, []string{"to"}, "y"},
-		{`to=y from=x`, []string{"from", "to"}, "y"}, // by their order in the tag
-		{`into=y`, []string{"to"}, ""},               // the whole name
+		{`to=y from=x`, []string{"from", "to"}, "y"}, // the order in the tag counts
+		{`into=y`, []string{"to"}, ""},               // only the whole name counts
 		{`line-to=y`, []string{"to"}, ""},
-		{`to="" to=y`, []string{"to"}, ""}, // the first of two, though empty
+		{`to="" to=y`, []string{"to"}, ""}, // the first of two, although empty
 		{`note="to=z" to=y`, []string{"to"}, "y"},
 	} {
 		if got := attrValue(c.attrs, c.names...); got != c.want {
@@ -81,9 +80,9 @@ func TestANameLosesWhatStandsAroundIt(t *testing.T) {
 		"path: `a b.txt`":    "a b.txt",
 		"filename:x":         "x",
 		"// x.js":            "x.js",
-		"//x.js":             "//x.js", // no comment without its space
+		"//x.js":             "//x.js", // without the space it is not a comment
 		"'x.py':":            "x.py",
-		"file:":              "file", // nothing behind the word: it is the name
+		"file:":              "file", // nothing follows the word: it is the name
 		"profile: x":         "profile: x",
 		"# File: **a/b.py**": "a/b.py",
 		"```":                "",
@@ -95,9 +94,8 @@ func TestANameLosesWhatStandsAroundIt(t *testing.T) {
 	}
 }
 
-// The lines that begin and end a patch are the whole of a line; those that
-// name a file have the name behind them. Space at the end says nothing, and
-// space before makes it a line of text.
+// The lines that begin and end a patch must be complete lines; lines that name a file have the name after the marker. Space at the end is
+// ignored; space at the start makes it a line of text.
 func TestLinesThatHeadAPatch(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string][2]string{
@@ -147,7 +145,7 @@ func TestALineOfTheFileOnASectionLine(t *testing.T) {
 	}
 }
 
-// A patch at fault says which operation is, and shows what to write instead.
+// The error of a broken patch names the operation, and shows what to write instead.
 func TestAPatchAtFaultSaysWhatToWrite(t *testing.T) {
 	t.Parallel()
 	const del = "*** Delete File: x\n"
@@ -173,7 +171,7 @@ func TestAPatchAtFaultSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-// itemOf reads one object as an item; a fault of it ends the test.
+// itemOf reads one object as an item; an error ends the test.
 func itemOf(t *testing.T, text string) jsonItem {
 	t.Helper()
 	v, _, err := readJSON(text, 0)
@@ -187,8 +185,8 @@ func itemOf(t *testing.T, text string) jsonItem {
 	return item
 }
 
-// An object is known by its list, its type, its old and new text or its
-// action; the reasons of those that are not known name what was written.
+// An object's form is known from its list, its type, its old and new text, or its action. If it is unknown, the reason quotes what was
+// written.
 func TestAnObjectTellsItsForm(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -226,7 +224,7 @@ func TestAnObjectTellsItsForm(t *testing.T) {
 	}
 }
 
-// "target" is a path where the object needs one, and the old text elsewhere.
+// "target" is the path if the object needs one, and the old text otherwise.
 func TestATargetIsAPathOrAText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ object, around, path, old, reason string }{
@@ -249,8 +247,8 @@ func TestATargetIsAPathOrAText(t *testing.T) {
 	}
 }
 
-// No field is read over: each that is missing or means nothing is named as
-// the advice spells it, and of several faults always the same one.
+// No field is ignored. A missing or meaningless one is named as the advice spells it, and of several faults always the same one is
+// reported.
 func TestFieldsOutOfPlaceAreNamed(t *testing.T) {
 	t.Parallel()
 	for object, want := range map[string]string{
@@ -317,8 +315,8 @@ func TestALineOfAFence(t *testing.T) {
 	}
 }
 
-// A change shown under the name of a file is told by the language of the
-// fence or by conflict markers, opened and closed in this order.
+// A fence below a file's name shows a change if its language says so, or if it contains conflict markers, opened and closed in this
+// order.
 func TestAFenceThatShowsAChange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

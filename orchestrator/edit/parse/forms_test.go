@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// listed returns operations in one line each, and an error as its kind.
+// listed renders operations, one line each, or the kind of an error.
 func listed(ops []*Operation, err error) string {
 	var refusal *problem.Refusal
 	if errors.As(err, &refusal) {
@@ -51,7 +51,7 @@ func listed(ops []*Operation, err error) string {
 	return strings.Join(out, "\n")
 }
 
-// hints returns what an operation says of its place beyond the lines.
+// hints renders what an operation says about its place besides the lines.
 func hints(op *Operation) (s string) {
 	if op.Line > 0 {
 		s += fmt.Sprint(" line=", op.Line)
@@ -71,7 +71,7 @@ func hints(op *Operation) (s string) {
 	return s
 }
 
-// A formCase is a response and the operations that it means.
+// A formCase is a response with the operations that it means.
 type formCase struct{ name, response, want string }
 
 func checkForms(t *testing.T, cases []formCase) {

@@ -110,7 +110,7 @@ func TestJSONChangesOfWholeFiles(t *testing.T) {
 	})
 }
 
-// A fence ends where its JSON does, and everything around it is looked at.
+// A fence ends where its JSON ends, and everything around it is examined.
 func TestJSONInFences(t *testing.T) {
 	t.Parallel()
 	const one, two = `{"path":"x","oldText":"a","newText":"b"}`, `{"path":"y","action":"delete"}`

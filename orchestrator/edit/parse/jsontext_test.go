@@ -56,7 +56,7 @@ func anyJSON(depth int) *rapid.Generator[any] {
 	})
 }
 
-// What the standard library writes is read as it reads it itself.
+// JSON that the standard library writes is read as the library itself reads it.
 func TestJSONIsReadAsTheStandardLibraryReadsIt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -114,7 +114,7 @@ func TestJSONIsRepairedWhereNothingCanBeLost(t *testing.T) {
 			t.Errorf("%q: %v, ends at %d of %d", text, err, end, len(text))
 			continue
 		}
-		if want == "" { // bytes that are not UTF-8 stay as they are
+		if want == "" { // bytes that are not UTF-8 stay unchanged
 			if v.items[0].text != "\xff" {
 				t.Errorf("%q: %q", text, v.items[0].text)
 			}

@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// Parts of responses, one in each form.
+// These are parts of responses, one in each form.
 const (
 	tagPair     = "<SEARCH>\na\n</SEARCH>\n<REPLACE>\nb\n</REPLACE>\n"
 	tagBlock    = "<EDIT file=x>\n" + tagPair + "</EDIT>\n"
@@ -18,8 +18,7 @@ const (
 	jsonBlock   = "```json\n[{\"path\":\"x\",\"action\":\"delete\"}]\n```\n"
 )
 
-// What an author tries out in a thought is never applied, in whichever form,
-// before the edits or after them.
+// Edits inside a thought are never applied, in any form, before or after the real edits.
 func TestEditsInAThoughtAreNeverRead(t *testing.T) {
 	t.Parallel()
 	forms := map[string]struct{ response, want string }{
@@ -189,7 +188,7 @@ func TestAMarkerIsALineOfItsOwn(t *testing.T) {
 	}
 }
 
-// markers sets a marker block of that width, the two halves divided by ">".
+// markers returns a marker block of the given width, with the two halves divided by ">".
 func markers(width int, halves string) string {
 	s, r, _ := strings.Cut(halves, ">")
 	lines := func(s string) string {
@@ -215,7 +214,7 @@ func TestMarkerBlocksOfEveryWidth(t *testing.T) {
 			heading := "title|" + fill('=', inner)
 			got, want := listed(Parse([]byte(markers(width, heading+">c")))), fmt.Sprintf("edit  %q>%q", heading, "c")
 			if inner == width {
-				want = problem.KindParse // which of the two lines divides cannot be told
+				want = problem.KindParse // which of the two lines divides is not decidable
 			}
 			if got != want {
 				t.Errorf("a heading %d wide in markers %d wide: %s, want %s", inner, width, got, want)
@@ -318,7 +317,7 @@ func TestJSONPatchesSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A fault of the form names the block in which it is, counted as everywhere.
+// A fault of the form names its block, numbered as everywhere else.
 func TestFaultsOfTheFormNameTheirBlock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// patchBlock is a whole patch.
+// patchBlock is a complete patch.
 const patchBlock = "*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n"
 
 func TestPatchesMeanTheseOperations(t *testing.T) {
@@ -76,7 +76,7 @@ func TestPatchesMeanTheseOperations(t *testing.T) {
 	})
 }
 
-// A patch that is cut off anywhere but in the space after it is refused.
+// A patch that is cut off anywhere except in trailing space is refused.
 func TestNoPartOfAPatchIsAPatch(t *testing.T) {
 	t.Parallel()
 	whole := "*** Begin Patch\n*** Update File: x\n@@ f()\n k\n-a\n+b\n*** Add File: y\n+c\n*** Delete File: z\n*** End Patch"

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// The name of a file counts for what stands directly below it, and for
-// nothing else.
+// A file's name applies only to the text directly below it.
 func TestTheNameDirectlyAbove(t *testing.T) {
 	t.Parallel()
 	for above, want := range map[string]string{
@@ -27,7 +26,7 @@ func TestTheNameDirectlyAbove(t *testing.T) {
 	}
 }
 
-// Each text has one "@"; it stands where an edit would.
+// Each text has one "@", which marks the position of an edit.
 func TestAnEditQuotedInAFile(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -67,8 +66,7 @@ func TestTextBehindTheThoughts(t *testing.T) {
 	}
 }
 
-// A patch in the prose around edits counts whether it is complete or not; an
-// example, a patch in a thought and one outside the range do not.
+// A patch in the prose around edits counts, complete or not. An example, a patch in a thought and one outside the range do not count.
 func TestAPatchInProseIsFound(t *testing.T) {
 	t.Parallel()
 	const patch = `{"path":"x","oldText":"a","newText":"b"}`
@@ -124,7 +122,7 @@ func TestFourHexadecimalDigits(t *testing.T) {
 	}
 }
 
-// Comments and byte order marks are space; one that is not closed takes the rest.
+// Comments and byte order marks count as space; an unclosed comment takes the rest.
 func TestSpaceInJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct {
@@ -137,12 +135,12 @@ func TestSpaceInJSON(t *testing.T) {
 		"// b\na":        {'a', 5},
 		"// b":           {0, 4},
 		"/* b */a":       {'a', 7},
-		"/*/ b */a":      {'a', 8}, // "/*/" is opened and not closed
+		"/*/ b */a":      {'a', 8}, // "/*/" is opened but not closed
 		"/* b":           {0, 4},
 		"/**/ // c\n\ta": {'a', 11},
 		"\ufeff a":       {'a', 4},
 		"/a":             {'/', 0},
-		"\u00a0a":        {0xc2, 0}, // a space of Unicode is none of JSON
+		"\u00a0a":        {0xc2, 0}, // Unicode space is not space in JSON
 	} {
 		r := &jsonReader{text: text}
 		if next := r.peek(); next != want.next || r.at != want.at {

@@ -26,8 +26,8 @@ func TestBlocksAreCountedInRuns(t *testing.T) {
 	}
 }
 
-// What is left to do with sound blocks depends on what the others are at fault
-// for: a block that is applied already needs no second sending of any.
+// The advice about sound blocks depends on the faults of the others: a block that is already applied does not require sending others
+// again.
 func TestWhatIsLeftToSend(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -50,14 +50,14 @@ func TestWhatIsLeftToSend(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	// A response that changes nothing as a whole is not one whose blocks are done.
+	// A response that changes nothing as a whole does not count as one whose blocks are done.
 	if got := (&Refusal{Problems: []Problem{{Kind: KindNoop}}}).rest(); got != "" {
 		t.Errorf("a response without a change: %q", got)
 	}
 }
 
-// However many problems there are, the text has an end: the first keep their
-// lines, those after them their reasons, and the rest are counted.
+// The text is bounded, however many problems there are: the first keep their lines, the next only their reasons, and the rest are
+// counted.
 func TestALongRefusalIsToldInShortThenCounted(t *testing.T) {
 	t.Parallel()
 	r := &Refusal{}
@@ -80,20 +80,20 @@ func TestALongRefusalIsToldInShortThenCounted(t *testing.T) {
 	if want := fmt.Sprintf("\n%d more problems: correct these first", len(r.Problems)-told); !strings.HasSuffix(got, want) {
 		t.Errorf("it does not end in %q: %q", want, got[len(got)-100:])
 	}
-	// A path that is no text must not make the whole of it none.
+	// A path with invalid bytes must not make the whole text invalid.
 	if got := (&Refusal{Problems: []Problem{{Path: "a\xff", Kind: KindPath, Reason: "no"}}}).Error(); !utf8.ValidString(got) || !strings.Contains(got, "a\ufffd: path: no") {
 		t.Errorf("%q", got)
 	}
 }
 
-// A block with a sibling that it must be merged with is not sound either.
+// A block that must be merged with another one is not sound either.
 func TestAMergedBlockIsNotCalledSound(t *testing.T) {
 	t.Parallel()
 	r := NewRefusal([]int{1, 2, 3}, []Problem{{Block: 3, Kind: KindOverlap, Other: 1}})
 	if !slices.Equal(r.Staged, []int{2}) {
 		t.Errorf("staged %v, want only 2", r.Staged)
 	}
-	// Several operations of one block are one block to send again.
+	// Several operations of one block count as one block to send again.
 	if r := NewRefusal([]int{1, 1, 3}, []Problem{{Block: 3, Kind: KindStale}}); !slices.Equal(r.Staged, []int{1}) {
 		t.Errorf("staged %v, want 1 once", r.Staged)
 	}

@@ -69,7 +69,7 @@ func TestOddRecipesAreRefused(t *testing.T) {
 	}
 }
 
-// A preset is found by the last part of a command, and an empty word of the user's is not taken for one.
+// A preset is found by the base name of a command, and an empty value in the user's recipe does not replace the preset's.
 func TestRecipesAreFoundByTheNameOfTheCommand(t *testing.T) {
 	t.Parallel()
 	for command, found := range map[string]bool{"codex": true, "./codex": true, "/opt/x/codex/": true, "codex.exe": false, "Codex": false, "": false, "/": false, "..": false, "codex exec": false} {
@@ -89,7 +89,7 @@ func TestRecipesAreFoundByTheNameOfTheCommand(t *testing.T) {
 	}
 }
 
-// What a program finds is filled in once: a key that looks like a place to fill in stays as it is.
+// Placeholders are filled in once: a key that looks like a placeholder stays unchanged.
 func TestPlacesAreFilledInOnce(t *testing.T) {
 	t.Parallel()
 	r := Recipe{Program: "p", Env: map[string]string{"A": "{gateway}/{key}/{key}", "B": "{Gateway} {} {gate{key}way}"}}

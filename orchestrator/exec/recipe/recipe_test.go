@@ -20,7 +20,7 @@ func TestPresetsAreRight(t *testing.T) {
 		if err := r.Check(vendors); err != nil || r.Vendor == "" || len(r.NPM) == 0 || len(r.Allow) > 0 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
-		// The way to the model, and a key that is none.
+		// The address of the gateway and a dummy key are filled in.
 		s := r.Begin([]string{name, "-p", "do it"}, "http://gate:1", "dummy")
 		all := strings.Join(s.Command, " ")
 		for _, v := range s.Env {
@@ -88,7 +88,7 @@ func TestWhatIsNoRecipeIsRefused(t *testing.T) {
 	}
 }
 
-// The files of a recipe are there when the program starts, whatever they hold, and nothing of them is run.
+// The files of a recipe exist when the program starts, whatever they contain, and nothing in them is executed.
 func TestFilesAreWrittenBeforeTheProgramStarts(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -63,7 +63,7 @@ func (b *bench) write(name, text string) {
 	}
 }
 
-// order changes a.py and makes new/c.py.
+// order returns an order that changes a.py and creates new/c.py.
 func (b *bench) order() commit.Order {
 	b.Helper()
 	disk, err := workspace.Scan(b.Context(), b.dir, nil, workspace.Limits{})
@@ -82,7 +82,7 @@ func (b *bench) order() commit.Order {
 	}
 }
 
-// promote writes what the order says, as a promotion does.
+// promote writes the changes of the order, as a promotion does.
 func (b *bench) promote() {
 	b.Helper()
 	b.write("a.py", "2\n")
@@ -92,7 +92,7 @@ func (b *bench) promote() {
 	}
 }
 
-// clean checks that nothing is left and that the repository is whole.
+// clean checks that no reference is left behind and that the repository is intact.
 func (b *bench) clean() {
 	b.Helper()
 	if got := b.git("for-each-ref", "refs/agent"); got != "" {
@@ -104,7 +104,7 @@ func (b *bench) clean() {
 func TestAPromotionBecomesACommit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, true)
-	// What the user is at: something staged, something edited, something stashed.
+	// The user's state: one file staged, one edited, one stashed.
 	b.write("stashed.py", "s\n")
 	b.git("add", "stashed.py")
 	b.git("stash", "-q")
@@ -171,7 +171,7 @@ func TestNoProgramOfTheRepositoryIsRun(t *testing.T) {
 	if text, err := os.ReadFile(sprung); err == nil {
 		t.Errorf("run: %s", text)
 	}
-	// A filter is not run either: what it would store is not what was judged.
+	// A filter is not run either, because what it would store was not judged.
 	b.write(".gitattributes", "*.py filter=evil\n")
 	o := b.order()
 	o.Run, o.Changes.Changes = "r2", o.Changes.Changes[:1]
@@ -231,7 +231,7 @@ func TestABranchGetsTheCommitAndTheWorkTreeNothing(t *testing.T) {
 	b := newBench(t, true)
 	o := b.order()
 	o.Branch = "agent/round-up"
-	b.write(".git/MERGE_HEAD", b.git("rev-parse", "HEAD")) // it is of no concern here
+	b.write(".git/MERGE_HEAD", b.git("rev-parse", "HEAD")) // irrelevant for another branch
 	c, err := commit.Prepare(t.Context(), b.repo, o)
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestDetachedUnbornAndLinkedWorkTrees(t *testing.T) {
 	detached.git("checkout", "-q", "--detach")
 	for name, b := range map[string]*bench{"unborn": unborn, "linked": linked, "detached": detached} {
 		o := b.order()
-		if name == "unborn" { // everything is an edit that is not committed
+		if name == "unborn" { // every file counts as an uncommitted edit
 			o.Changes.Changes = o.Changes.Changes[1:]
 		}
 		c, err := commit.Prepare(t.Context(), b.repo, o)
@@ -287,7 +287,7 @@ func TestDetachedUnbornAndLinkedWorkTrees(t *testing.T) {
 	}
 }
 
-// Files that a sparse checkout leaves out are not taken for deleted: the commit has them, and the index says so still.
+// Files left out by a sparse checkout are not treated as deleted: the commit contains them, and the index still does.
 func TestASparseCheckoutKeepsWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, true)
@@ -309,7 +309,7 @@ func TestASparseCheckoutKeepsWhatItLeavesOut(t *testing.T) {
 	if got := b.git("show", "--name-status", "--format=", "HEAD"); got != "M\ta.py\nA\tnew/c.py" {
 		t.Errorf("the commit has %q", got)
 	}
-	if got := b.git("show", "HEAD:far/d.py"); got != "1" || strings.Join(c.Besides, " ") != "far/d.py" { // it was judged without that
+	if got := b.git("show", "HEAD:far/d.py"); got != "1" || strings.Join(c.Besides, " ") != "far/d.py" { // it was judged without that file
 		t.Errorf("left out were %q, besides %q", got, c.Besides)
 	}
 	if got := b.git("status", "--porcelain"); got != "" {
@@ -336,7 +336,7 @@ func TestABranchThatMovedKeepsItsCommits(t *testing.T) {
 	b.clean()
 }
 
-// A process may die anywhere: what it left comes to the end that its files have.
+// A process may die anywhere: Settle finishes or withdraws its commit, depending on whether the files were promoted.
 func TestWhatAKillLeavesIsSettled(t *testing.T) {
 	t.Parallel()
 	const prepared, placed = "prepared", "placed"
@@ -385,7 +385,7 @@ func TestWhatAKillLeavesIsSettled(t *testing.T) {
 	}
 }
 
-// Who went on from there is not disturbed.
+// If the user has moved on, Settle changes nothing.
 func TestWhatTheUserDidSinceStays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, true)

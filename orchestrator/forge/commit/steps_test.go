@@ -21,12 +21,12 @@ func created(name, text string, mode os.FileMode) workspace.Change {
 	return workspace.Change{Op: workspace.Create, Path: name, After: []byte(text), Mode: mode}
 }
 
-// step is a commit on the way.
+// step returns an intermediate commit.
 func step(message string, list ...workspace.Change) commit.Step {
 	return commit.Step{Changes: workspace.Changeset{Changes: list}, Message: message + "\n"}
 }
 
-// log lists the commits after old, the first one first, each with what it changed.
+// log lists the commits after old, oldest first, each with its changes.
 func (b *bench) log(old, to string) string {
 	b.Helper()
 	if old != "" {
@@ -36,8 +36,8 @@ func (b *bench) log(old, to string) string {
 	return strings.NewReplacer("\n\n", " ", "\t", ":", "\n", " | ").Replace(text)
 }
 
-// Several commits lead up to one: each has the steps before it, what a step makes may be taken back by another, and the last
-// one has what was judged.
+// Several commits lead up to one. Each contains the steps before it, a later step may undo an earlier one, and the last one contains what
+// was judged.
 func TestStepsLeadUpToTheWhole(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestStepsLeadUpToTheWhole(t *testing.T) {
 				t.Errorf("new/c.py is %s", got)
 			}
 			b.clean()
-			// All of them are taken back together.
+			// All of them are withdrawn together.
 			if err := made.Withdraw(t.Context()); err != nil || b.git("rev-parse", "HEAD") != old {
 				t.Errorf("taken back to %s, not %s: %v", b.git("rev-parse", "HEAD"), old, err)
 			}
@@ -92,7 +92,7 @@ func TestStepsLeadUpToTheWhole(t *testing.T) {
 	}
 }
 
-// What only a step touches is looked at like what the whole touches: its edits would be lost on the way.
+// Files that only a step changes are checked like those of the whole, because edits in them would be lost on the way.
 func TestAStepTakesNothingAlong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -123,7 +123,7 @@ func TestAStepTakesNothingAlong(t *testing.T) {
 			}
 		})
 	}
-	// What no step and no whole touches is named once, however many steps there are.
+	// A file that neither a step nor the whole changes is reported once, however many steps there are.
 	b := newBench(t, true)
 	b.write("other.py", "mine\n")
 	o := b.order()
@@ -134,7 +134,7 @@ func TestAStepTakesNothingAlong(t *testing.T) {
 	}
 }
 
-// A process may die between several commits and their files: all of them come to the same end.
+// A process may die between several commits and their files: Settle finishes or withdraws all of them together.
 func TestWhatAKillLeavesOfSeveralCommitsIsSettled(t *testing.T) {
 	t.Parallel()
 	for how, n := range map[string]int{"main": 1, "topic/heads/x": 3, "detached": 2, "unborn": 2, "branch": 2} {
@@ -149,13 +149,13 @@ func TestWhatAKillLeavesOfSeveralCommitsIsSettled(t *testing.T) {
 	}
 }
 
-// killed settles what a process left that died with n steps and their last commit made.
+// killed settles what a process left that died after creating n steps and the last commit.
 func killed(t *testing.T, how string, n int, placed, promoted bool) {
 	b := newBench(t, how != "unborn")
 	o := b.order()
 	old, left := "", ""
 	switch how {
-	case "unborn": // everything is an edit that is not committed
+	case "unborn": // every file counts as an uncommitted edit
 		o.Changes.Changes, left = o.Changes.Changes[1:], "?? a.py\n?? b.py"
 	case "detached":
 		b.git("checkout", "-q", "--detach")
@@ -198,7 +198,7 @@ func killed(t *testing.T, how string, n int, placed, promoted bool) {
 	b.clean()
 }
 
-// A pending commit that an earlier version left has no number in its name, and is one; one whose number is not true is named.
+// A pending reference of an earlier version has no number in its name, and counts as one commit. One with a wrong number is reported.
 func TestAPendingReferenceIsReadAsItIsNamed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, true)
@@ -219,7 +219,7 @@ func TestAPendingReferenceIsReadAsItIsNamed(t *testing.T) {
 	}
 }
 
-// Somebody who went back to a step is not disturbed.
+// If the user has gone back to a step, Settle changes nothing.
 func TestSomebodyWhoIsAtAStepStaysThere(t *testing.T) {
 	t.Parallel()
 	for _, promoted := range []bool{false, true} {

@@ -15,8 +15,8 @@ import (
 	"agent/orchestrator/forge/gitea"
 )
 
-// A recorded server answers by method and path, and keeps what was sent to it. The shapes are
-// those of Gitea 1.26; the contract is kept on a real one by `make test-forge`.
+// A recorded server answers by method and path, and keeps what was sent to it. The shapes are those of Gitea 1.26; `make test-forge`
+// checks the contract on a real server.
 type recorded struct {
 	answers map[string]string
 	sent    []string
@@ -91,7 +91,7 @@ func TestPullRequestsInTheWordsOfAForge(t *testing.T) {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
-	// That of a fork, whose branch has the same name, is another one.
+	// The one from a fork, whose branch has the same name, is a different one.
 	if p, err := f.FindPull(t.Context(), "x"); err != nil || p.Number != 6 {
 		t.Errorf("%+v %v", p, err)
 	}
@@ -218,7 +218,7 @@ func TestJobsAndLogs(t *testing.T) {
 	}
 }
 
-// A list that never ends is no whole one; who may not be asked about may not write.
+// A list that never ends is an error. A person whose permission cannot be asked for may not write.
 func TestListsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/forge/gitea"
 )
 
-// server is a real Gitea; AGENT_TEST_FORGE names the directory where it is built.
+// server returns a real Gitea; AGENT_TEST_FORGE names the directory where it is built.
 func server(t *testing.T) *forgetest.Gitea {
 	t.Helper()
 	dir := os.Getenv("AGENT_TEST_FORGE")

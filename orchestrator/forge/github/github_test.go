@@ -54,7 +54,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// Lists come in pages, and an app's token has no user.
+// Lists come in pages, and an app's token belongs to no user.
 func TestPagesAreFollowedAndAnAppHasNoUser(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -82,7 +82,7 @@ func TestPagesAreFollowedAndAnAppHasNoUser(t *testing.T) {
 	}
 }
 
-// A list that never ends, or turns in a circle, is no whole one.
+// A list that never ends, or runs in a circle, is not complete.
 func TestListsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]func(page int) int{"never ends": func(p int) int { return p + 1 }, "turns in a circle": func(p int) int { return p%3 + 1 }} {

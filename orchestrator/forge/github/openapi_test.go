@@ -27,10 +27,10 @@ import (
 	"agent/orchestrator/forge/github"
 )
 
-// description is where GitHub describes its own API.
+// description names the package with GitHub's description of its own API.
 const description = "@octokit/openapi@23.0.2"
 
-// described loads GitHub's description, which is fetched once.
+// described loads GitHub's description, which is downloaded once.
 func described(t *testing.T) (routers.Router, openapi3.Examples) {
 	t.Helper()
 	dir := os.Getenv("AGENT_TEST_FORGE")
@@ -62,13 +62,13 @@ func described(t *testing.T) (routers.Router, openapi3.Examples) {
 	return router, doc.Components.Examples
 }
 
-// A validator refuses what GitHub's description does not allow, and answers with its examples.
+// A validator rejects requests that GitHub's description does not allow, and answers with its examples.
 type validator struct {
 	t      *testing.T
 	router routers.Router
-	// examples are those that others name.
+	// examples are the examples that others refer to.
 	examples openapi3.Examples
-	did      []string // the operations that were asked for
+	did      []string // the requested operations
 }
 
 func (v *validator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func (v *validator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.answer(w, route.Operation, here)
 }
 
-// answer is the first answer of success, with its example.
+// answer writes the first successful answer, with its example.
 func (v *validator) answer(w http.ResponseWriter, op *openapi3.Operation, here string) {
 	for _, code := range []int{200, 201, 202, 204, 302} {
 		resp := op.Responses.Status(code)
@@ -116,7 +116,7 @@ func (v *validator) answer(w http.ResponseWriter, op *openapi3.Operation, here s
 			return
 		}
 		example := media.Example
-		if names := slices.Sorted(maps.Keys(media.Examples)); len(names) > 0 { // "default" is the first one
+		if names := slices.Sorted(maps.Keys(media.Examples)); len(names) > 0 { // "default" sorts first
 			example = v.resolved(media.Examples[names[0]].Value.Value)
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -128,7 +128,7 @@ func (v *validator) answer(w http.ResponseWriter, op *openapi3.Operation, here s
 	}
 }
 
-// resolved is an example, which may be the name of another one.
+// resolved returns an example, following a reference to another one.
 func (v *validator) resolved(example any) any {
 	named, _ := example.(map[string]any)
 	ref, _ := named["$ref"].(string)
@@ -138,8 +138,7 @@ func (v *validator) resolved(example any) any {
 	return example
 }
 
-// Everything that the driver sends is what GitHub's own description allows, and what it reads is
-// GitHub's own examples.
+// GitHub's own description allows everything that the driver sends, and the driver reads GitHub's own examples.
 func TestRequestsAreThoseOfTheDescription(t *testing.T) {
 	router, examples := described(t)
 	v := &validator{t: t, router: router, examples: examples}

@@ -14,8 +14,8 @@ import (
 	"agent/orchestrator/forge/gitlab"
 )
 
-// A recorded server answers by method and path, and keeps what was sent to it. The shapes were written after GitLab's
-// documentation of its API; no server of GitLab's was asked.
+// A recorded server answers by method and path, and keeps what was sent to it. The shapes follow GitLab's documentation of its API; no
+// GitLab server was asked.
 type recorded struct {
 	t       *testing.T
 	answers map[string]string
@@ -104,7 +104,7 @@ func TestMergeRequestsInTheWordsOfAForge(t *testing.T) {
 	if _, err := f.Pull(t.Context(), 9); !errors.Is(err, forge.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-	// That of a fork, whose branch has the same name, is another one.
+	// The one from a fork, whose branch has the same name, is a different one.
 	if p, err := f.FindPull(t.Context(), "x"); err != nil || p.Number != 6 {
 		t.Errorf("%+v %v", p, err)
 	}
@@ -181,7 +181,7 @@ func TestDiscussionsAreThreadsAndComments(t *testing.T) {
 	}
 }
 
-// GitLab wants both numbers of a line that is not new, and takes none that is not in the difference.
+// GitLab requires both numbers for a line that is not new, and accepts no line outside the diff.
 func TestCommentsStandAtTheirLines(t *testing.T) {
 	t.Parallel()
 	f, s := open(t, map[string]string{
@@ -201,7 +201,7 @@ func TestCommentsStandAtTheirLines(t *testing.T) {
 			t.Errorf("%s lacks %s", s.sent[i], want)
 		}
 	}
-	// Of another commit than the forge shows, lines mean nothing.
+	// Lines mean nothing in a commit other than the one that the forge shows.
 	s.sent = nil
 	if err := f.Review(t.Context(), 1, "other", []forge.LineComment{{Path: "a.py", Line: 2, Text: "new"}}); err != nil || strings.Contains(s.sent[0], "position") {
 		t.Errorf("%q %v", s.sent, err)
@@ -252,7 +252,7 @@ func TestJobsAndLogs(t *testing.T) {
 	if err := f.SetStatus(t.Context(), "e", status); err == nil {
 		t.Error("a status that was refused is set")
 	}
-	// A project without pipelines has the statuses of others.
+	// A project without pipelines has only the statuses of others.
 	delete(s.answers, "GET /pipelines")
 	if jobs, err := f.Jobs(t.Context(), "c"); err != nil || len(jobs) != 1 {
 		t.Errorf("%+v %v", jobs, err)

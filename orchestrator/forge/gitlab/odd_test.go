@@ -16,7 +16,7 @@ import (
 	"agent/orchestrator/forge/gitlab"
 )
 
-// Users that are gone have no name: what they wrote is not the agent's own, also where the server does not say whose the token is.
+// Deleted users have no name. Their comments do not count as the agent's own, even if the server does not say whose the token is.
 func TestNobodyIsNotTheAgent(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{
@@ -41,7 +41,7 @@ func TestNobodyIsNotTheAgent(t *testing.T) {
 	}
 }
 
-// A list that never ends, or turns in a circle, ends here: by its context at the latest, and where a page comes again.
+// A list that never ends or runs in a circle is cut short: where a page repeats, and at the latest when the context ends.
 func TestListsThatTurnInACircle(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -66,7 +66,7 @@ func TestListsThatTurnInACircle(t *testing.T) {
 	}
 }
 
-// Names of branches and commits are data: none leads to another part of the API.
+// Names of branches and commits are data: none of them leads to another part of the API.
 func TestNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -96,14 +96,14 @@ func TestNamesAreEscaped(t *testing.T) {
 	}
 }
 
-// What stands where in a difference of several parts; of a difference that cannot be read nothing stands anywhere, and what a
-// stranger called a file writes nothing into a comment.
+// Lines are located in diffs of several hunks. In an unreadable diff no line has a position, and a hostile file name adds nothing to a
+// comment.
 func TestLinesOfOddDifferences(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, diff string
 		line       int
-		want       string // what the position has, "" for none
+		want       string // part of the position, "" for none
 	}{
 		{"the second part", "@@ -1,2 +1,3 @@\n a\n+b\n c\n@@ -10,3 +11,3 @@ x\n d\n-e\n+E\n f\n", 13, `"new_line":13,"new_path":"a.py","old_line":12`},
 		{"new there", "@@ -1,2 +1,3 @@\n a\n+b\n c\n@@ -10,3 +11,3 @@ x\n d\n-e\n+E\n f\n", 12, `"new_line":12,"new_path":"a.py","old_path"`},
@@ -131,7 +131,7 @@ func TestLinesOfOddDifferences(t *testing.T) {
 	}
 }
 
-// A thread that was answered and could not be resolved is answered; one whose answer was refused is not.
+// A thread is answered even if it could not be resolved, but not if its answer was refused.
 func TestAnAnswerThatIsRefusedIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	f, s := open(t, map[string]string{"POST /merge_requests/1/discussions/d1/notes": `500:{"message":"500"}`, "POST /merge_requests/1/discussions/d2/notes": `{}`, "PUT /merge_requests/1/discussions/d2": `500:{}`})
@@ -146,7 +146,7 @@ func TestAnAnswerThatIsRefusedIsNoAnswer(t *testing.T) {
 	}
 }
 
-// Who is a developer or more may write, also by a group; everything else, and whom the server does not know, is nobody.
+// A developer or higher may write, including through a group. Nobody else may, and an unknown user may not either.
 func TestWhoMayWriteAndWhatIsSaidOfIssues(t *testing.T) {
 	t.Parallel()
 	f, s := open(t, map[string]string{
@@ -159,7 +159,7 @@ func TestWhoMayWriteAndWhatIsSaidOfIssues(t *testing.T) {
 	if may, err := f.MayWrite(t.Context(), "ada"); err != nil || !may {
 		t.Errorf("%v %v", may, err)
 	}
-	if may, err := f.MayWrite(t.Context(), "Ada"); err != nil || may { // the server found another one
+	if may, err := f.MayWrite(t.Context(), "Ada"); err != nil || may { // the server found a different user
 		t.Errorf("%v %v", may, err)
 	}
 	for _, member := range []string{`{"access_level":20,"state":"active"}`, `{"access_level":50,"state":"blocked"}`, `{}`, `404:{}`} {

@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/forge/revision"
 )
 
-// A bench is a repository with one commit, and a program that notes when it is called.
+// A bench is a repository with one commit, and a program that records its calls.
 type bench struct {
 	*testing.T
 	dir, home, noted string
@@ -44,7 +44,7 @@ func (b *bench) write(name, text string, mode os.FileMode) {
 
 func (b *bench) env(key string) string { return map[string]string{"HOME": b.home}[key] }
 
-// try runs the user's git and returns what went wrong.
+// try runs the user's git and returns its error.
 func (b *bench) try(args ...string) error {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "HOME="+b.home, "NOTED="+b.noted)
@@ -62,14 +62,14 @@ func (b *bench) git(args ...string) {
 	}
 }
 
-// notes is what was called since the last time.
+// notes returns the calls since the last time.
 func (b *bench) notes() string {
 	text, _ := os.ReadFile(b.noted)
 	os.Remove(b.noted)
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// ours is a command that notes name, arguments and what it is given.
+// ours is a command that records its name, arguments and input.
 const ours = `[ -d / ] || exit 1
 sh -c 'echo ours "$@" >>"$NOTED"; test -t 0 || cat >>"$NOTED"' x`
 
@@ -91,7 +91,7 @@ func TestAHookIsInstalledAndTakenBack(t *testing.T) {
 		t.Errorf("%+v, %v", h, err)
 	}
 	b.install("pre-commit")
-	b.install("pre-commit") // once more changes nothing
+	b.install("pre-commit") // installing again changes nothing
 	b.git("add", "a")
 	b.git("commit", "-q", "-m", "first")
 	if got := b.notes(); got != "ours" {
@@ -142,7 +142,7 @@ func TestAHookThatIsThereIsKeptAndCalledFirst(t *testing.T) {
 	}
 }
 
-// husky has hooks in a directory that git ignores; each finds out by its name what it is called for.
+// husky keeps its hooks in a directory that git ignores; each hook learns from its own name why it was called.
 func TestAHookManagerInItsOwnDirectoryGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -157,7 +157,7 @@ func TestAHookManagerInItsOwnDirectoryGoesOn(t *testing.T) {
 	if got := b.notes(); got != "husky ours" {
 		t.Errorf("%q", got)
 	}
-	// The manager writes its own anew.
+	// The hook manager rewrites its own hook.
 	b.write(filepath.Join(b.dir, ".husky/_/pre-commit"), "#!/bin/sh\n", 0o755)
 	if h, err := b.place().Look("pre-commit"); err != nil || h.State != hooks.Replaced {
 		t.Errorf("%+v, %v", h, err)

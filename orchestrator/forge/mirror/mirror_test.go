@@ -17,7 +17,7 @@ import (
 	"agent/sandbox/workspace/git"
 )
 
-// opened is a server with the repository shop/till and a mirror of that.
+// opened returns a server with the repository shop/till and a mirror of it.
 func opened(t *testing.T, files map[string]string) (*forgetest.Git, *mirror.Mirror, string) {
 	t.Helper()
 	g := forgetest.NewGit(t)
@@ -30,7 +30,7 @@ func opened(t *testing.T, files map[string]string) (*forgetest.Git, *mirror.Mirr
 	return g, m, dir
 }
 
-// fetched is the commit of one branch.
+// fetched fetches one branch and returns its commit.
 func fetched(t *testing.T, m *mirror.Mirror, ref string) string {
 	t.Helper()
 	at, err := m.Fetch(t.Context(), ref)
@@ -59,7 +59,7 @@ func TestABranchIsFetchedChangedAndPushed(t *testing.T) {
 	if again, err := m.Make(t.Context(), c); err != nil || again != head {
 		t.Errorf("the same commit is %s, then %s, %v", head, again, err)
 	}
-	for range 2 { // the second changes nothing
+	for range 2 { // the second time changes nothing
 		if err := m.Push(t.Context(), head, "agent/x"); err != nil || g.At(t, "shop/till", "agent/x") != head {
 			t.Fatalf("%v", err)
 		}
@@ -94,7 +94,7 @@ func TestABranchIsFetchedChangedAndPushed(t *testing.T) {
 	forgetest.Run(t, dir, "fsck", "--full")
 }
 
-// What people pushed stays, whoever pushes after them.
+// What people have pushed stays, whoever pushes afterwards.
 func TestABranchIsNeverRewritten(t *testing.T) {
 	t.Parallel()
 	g, m, _ := opened(t, map[string]string{"a.py": "one\n"})
@@ -111,7 +111,7 @@ func TestABranchIsNeverRewritten(t *testing.T) {
 	if g.At(t, "shop/till", "agent/x") != theirs {
 		t.Error("a person's commit is gone")
 	}
-	// As a protected branch refuses it.
+	// A protected branch refuses a push in the same way.
 	hook := filepath.Join(g.Bare("shop/till"), "hooks", "pre-receive")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(hook), 0o755), os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755)); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestATreeIsWrittenAsItIs(t *testing.T) {
 	}
 }
 
-// A tree may hold names that no checkout would make.
+// A tree may contain names that no checkout would create.
 func TestATreeWritesNothingElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"..", ".git", ".GIT"} {
@@ -255,7 +255,7 @@ func TestALocalCommitIsTakenIn(t *testing.T) {
 	}
 	forgetest.Run(t, work, "commit", "-qam", "local")
 	commit := forgetest.Run(t, work, "rev-parse", "HEAD")
-	// The work tree's own configuration takes no part.
+	// The work tree's own configuration has no effect.
 	forgetest.Run(t, work, "config", "core.fsmonitor", "/bin/false")
 	if err := m.Import(t.Context(), filepath.Join(work, ".git", "objects"), commit); err != nil {
 		t.Fatal(err)
@@ -268,8 +268,8 @@ func TestALocalCommitIsTakenIn(t *testing.T) {
 	}
 }
 
-// Whatever of git is configured in the repository's own files, on the machine or in the environment:
-// nothing of it is run, and the token is in no file and in no argument.
+// Git configuration in the repository's files, on the machine and in the environment is never executed, and the token is in no file and
+// no argument.
 func TestNothingPlantedRunsAndTheTokenIsNowhere(t *testing.T) {
 	g, m, dir := opened(t, map[string]string{
 		"a.py": "one\n", ".gitattributes": "* filter=evil diff=evil\n", ".gitmodules": "[submodule \"s\"]\n\tpath = s\n\turl = ext::touch CANARY\n",
@@ -286,7 +286,7 @@ func TestNothingPlantedRunsAndTheTokenIsNowhere(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	// Even where somebody wrote to the mirror, which nobody should.
+	// This holds even if somebody has written to the mirror, which nobody should.
 	hooks := filepath.Join(dir, "hooks")
 	if err := os.MkdirAll(hooks, 0o755); err != nil {
 		t.Fatal(err)
@@ -346,7 +346,7 @@ func TestNothingPlantedRunsAndTheTokenIsNowhere(t *testing.T) {
 	}
 }
 
-// A repository whose address is another protocol's is not spoken to.
+// A repository with an address of another protocol is not contacted.
 func TestOnlyHTTPIsSpoken(t *testing.T) {
 	t.Parallel()
 	canary := filepath.Join(t.TempDir(), "canary")

@@ -12,7 +12,7 @@ import (
 	"agent/sandbox/workspace/git"
 )
 
-// A name may have been a file, a directory and a link in turn: each change between them fits its base.
+// A name may be a file, a directory and a link in turn: each change between them fits its base.
 func TestAPathChangesItsKind(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -85,7 +85,7 @@ func TestAWorkspaceThatWasAFileOnceIsEmptyThere(t *testing.T) {
 	}
 }
 
-// Names that need quoting anywhere come through as they are.
+// Names that would need quoting somewhere are passed through unchanged.
 func TestOddNamesComeThrough(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -137,7 +137,7 @@ func TestWhatNamesNoCommitIsRefused(t *testing.T) {
 	}
 }
 
-// An object that a partial clone left out is named with what gets it, and not fetched.
+// An object missing from a partial clone is reported together with the command that fetches it, and is not fetched.
 func TestAMissingObjectIsNamed(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -156,7 +156,7 @@ func TestAMissingObjectIsNamed(t *testing.T) {
 	}
 }
 
-// The index of a commit of some files is taken from the git directory and from nowhere else.
+// The index of a partial commit is read only from the git directory.
 func TestAnIndexIsAFileOfTheRepository(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -193,7 +193,7 @@ func TestAnIndexIsAFileOfTheRepository(t *testing.T) {
 	}
 }
 
-// What is written is an object, and an error names the command of git and not its options.
+// Write creates an object, and its error names the git command but not the options.
 func TestObjectsAreWritten(t *testing.T) {
 	t.Parallel()
 	opened := newRepo(t).open(".")

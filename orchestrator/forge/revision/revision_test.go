@@ -14,7 +14,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A repo is a repository of a test, with the user's git.
+// A repo is a test's repository, accessed with the user's git.
 type repo struct {
 	t   *testing.T
 	dir string
@@ -76,7 +76,7 @@ func (r repo) scan(dir string) *workspace.Manifest {
 	return m
 }
 
-// told lists what a change does, and what is apart.
+// told lists the effects of a change, and what is set apart.
 func told(c revision.Change) string {
 	var list []string
 	for _, ch := range c.Changes.Sorted() {
@@ -95,7 +95,7 @@ func told(c revision.Change) string {
 	return strings.Join(list, "; ")
 }
 
-// holds is every file of a manifest with its content, and every link with its target.
+// holds lists every file of a manifest with its content, and every link with its target.
 func holds(t *testing.T, m *workspace.Manifest) string {
 	t.Helper()
 	var list []string
@@ -162,7 +162,7 @@ func TestACommitIsAChangeOfItsParentWhateverIsOnDisk(t *testing.T) {
 	}
 }
 
-// The baseline of a commit is found again as that of its child, and as that of a clean workspace.
+// The state after a commit has the same digest as the baseline of its child and as a clean workspace.
 func TestAStateHasOneDigest(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -378,7 +378,7 @@ func TestAShallowHistoryIsSaidToEnd(t *testing.T) {
 	}
 }
 
-// TestARepositoryRunsNothing plants a program wherever reading could have one run.
+// TestARepositoryRunsNothing plants a program wherever reading might run one.
 func TestARepositoryRunsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

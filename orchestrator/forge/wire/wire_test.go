@@ -16,7 +16,7 @@ import (
 	"agent/orchestrator/forge/wire"
 )
 
-// A script answers one request after the other, and keeps what it was asked.
+// A script answers requests one after the other, and keeps them.
 type script struct {
 	answers []func(w http.ResponseWriter, r *http.Request)
 	asked   []*http.Request
@@ -40,7 +40,7 @@ func says(status int, body string, header ...string) func(http.ResponseWriter, *
 	}
 }
 
-// client is one whose waits are told and not waited for.
+// client returns a client that records its waits instead of waiting.
 func client(t *testing.T, answers ...func(http.ResponseWriter, *http.Request)) (*http.Client, *script, string, *[]time.Duration) {
 	t.Helper()
 	s := &script{answers: answers}
@@ -148,7 +148,7 @@ func TestTheTokenIsShownToOneHost(t *testing.T) {
 	if s.asked[0].Header.Get("Authorization") != "Bearer t0ken" || len(shown) != 1 || shown[0] != "" {
 		t.Errorf("shown %q and %q", s.asked[0].Header.Get("Authorization"), shown)
 	}
-	// What writes is not sent on to anybody.
+	// A request that writes does not follow redirects.
 	if status, _, err := send(t, c, "POST", url+"/log", "b"); err != nil || status != http.StatusFound || len(shown) != 1 {
 		t.Errorf("%d %v, shown to %d", status, err, len(shown))
 	}
@@ -226,7 +226,7 @@ func TestFaultsHaveAKind(t *testing.T) {
 	if !errors.As(limit, &asLimit) {
 		t.Errorf("%v", limit)
 	}
-	// Whoever does not wait any more is no trouble of the forge; a forge that does not answer in time is.
+	// A caller that stops waiting is not a failure of the forge; a forge that does not answer in time is.
 	for cause, transient := range map[error]bool{context.Canceled: false, context.DeadlineExceeded: true} {
 		if err := wire.Fault("x", 0, &url.Error{Op: "Get", URL: "http://h", Err: cause}); errors.Is(err, forge.ErrTransient) != transient || errors.Is(err, cause) == transient {
 			t.Errorf("%v: %v", cause, err)

@@ -19,7 +19,7 @@ import (
 	"agent/verify/verifytest"
 )
 
-// A court judges, and remembers what.
+// A court judges, and records what it judged.
 type court struct {
 	mu     sync.Mutex
 	judged []string // the paths of each judgement
@@ -39,7 +39,7 @@ func (c *court) Verify(ctx context.Context, req verify.Request, emit func(verify
 	return r, nil
 }
 
-// passes lets everything pass.
+// passes is a judgement in which everything passes.
 func passes(req verify.Request, emit func(verify.Event)) verify.Report {
 	r := verify.Report{Verdict: verify.Pass, Gates: []verify.Gate{{Name: "lint", Verdict: verify.Pass}}, Skipped: []verify.Skip{}, Unproven: []verify.Unproven{}, Executed: []verify.Execution{}}
 	for _, c := range req.Changeset.Changes {
@@ -55,7 +55,7 @@ func passes(req verify.Request, emit func(verify.Event)) verify.Report {
 	return r
 }
 
-// paths names the files of a changeset.
+// paths returns the names of a changeset's files.
 func paths(cs workspace.Changeset) string {
 	var list []string
 	for _, c := range cs.Changes {
@@ -64,10 +64,10 @@ func paths(cs workspace.Changeset) string {
 	return strings.Join(list, " ")
 }
 
-// files are those of the base of the tests.
+// files are the files of the tests' base.
 var files = map[string]string{"a.py": "a = 1\n", "b.py": "b = 1\n", "c.py": "c = 1\n"}
 
-// A candidate is one of a test.
+// A candidate is a test's input.
 type candidate struct {
 	name  string
 	files map[string]string
@@ -75,16 +75,16 @@ type candidate struct {
 	ctx   context.Context
 }
 
-// An answer is what came of it.
+// An answer is the outcome for a candidate.
 type answer struct {
 	report verify.Report
 	err    error
 	with   *batch.Batch
 	events string
-	final  []string // what Settled was told
+	final  []string // the arguments of Settled
 }
 
-// ask has candidates judged that come at the same time, in one slot.
+// ask has candidates judged that arrive at the same time, in one slot.
 func ask(t *testing.T, c *court, base *workspace.Manifest, list ...candidate) []answer {
 	t.Helper()
 	q := &batch.Queue{Slots: 1, Patience: time.Minute}
@@ -115,14 +115,14 @@ func ask(t *testing.T, c *court, base *workspace.Manifest, list ...candidate) []
 	return answers
 }
 
-// three are candidates that touch a file each.
+// three returns three candidates that change one file each.
 func three() []candidate {
 	return []candidate{
 		{name: "task 1", files: map[string]string{"a.py": "a = 2\n"}}, {name: "task 2", files: map[string]string{"b.py": "b = 2\n"}}, {name: "task 3", files: map[string]string{"c.py": "c = 2\n"}},
 	}
 }
 
-// What comes at the same time and fits is judged once, and each is told of its own files and gates.
+// Candidates that arrive together and fit are judged once, and each receives only its own files and gates.
 func TestWhatFitsIsJudgedOnce(t *testing.T) {
 	t.Parallel()
 	c := &court{judge: passes}
@@ -163,7 +163,7 @@ func TestWhatFitsIsJudgedOnce(t *testing.T) {
 	}
 }
 
-// Where all together do not pass, or somebody has to be asked about them, each is judged alone, and told of its own verdict alone.
+// If all together do not pass, or need an approval, each is judged alone, and receives only its own verdict.
 func TestWhatFailsTogetherIsJudgedAlone(t *testing.T) {
 	t.Parallel()
 	for name, judge := range map[string]func(verify.Request, verify.Report) verify.Report{
@@ -198,7 +198,7 @@ func TestWhatFailsTogetherIsJudgedAlone(t *testing.T) {
 	}
 }
 
-// What the gates executed of one part says nothing of another: each has the hold that it would have alone.
+// Lines executed for one part say nothing about another: each has the hold that it would have alone.
 func TestEachPartHasToBeExecuted(t *testing.T) {
 	t.Parallel()
 	c := &court{judge: func(req verify.Request, emit func(verify.Event)) verify.Report {
@@ -218,7 +218,7 @@ func TestEachPartHasToBeExecuted(t *testing.T) {
 	}
 }
 
-// What cannot be judged as one is not.
+// Candidates that cannot be judged as one are judged separately.
 func TestWhatDoesNotFitIsJudgedApart(t *testing.T) {
 	t.Parallel()
 	gates := func(command string) func(*verify.Request) {
@@ -249,7 +249,7 @@ func TestWhatDoesNotFitIsJudgedApart(t *testing.T) {
 	}
 }
 
-// Who asks to be judged alone is, beside others who wait, and a candidate that passes twice with others was part of two batches.
+// A member that asks to be judged alone is, even while others wait. A candidate that passes twice with others belongs to two batches.
 func TestSomeAreJudgedAlone(t *testing.T) {
 	t.Parallel()
 	q, c, base := &batch.Queue{Slots: 1, Patience: time.Minute}, &court{judge: passes}, verifytest.Scan(t, files)
@@ -266,7 +266,7 @@ func TestSomeAreJudgedAlone(t *testing.T) {
 					t.Errorf("%s was judged with %+v", name, with)
 				}
 			})
-			// In any order: who has passed is expected no more, and so all three have to be there.
+			// The order does not matter: the queue no longer expects a member that has passed, so all three must be present.
 		}
 		all.Wait()
 		for _, m := range []*batch.Member{one, two, alone} {
@@ -281,7 +281,7 @@ func TestSomeAreJudgedAlone(t *testing.T) {
 	}
 }
 
-// many gives a request nearly as many gates as there may be.
+// many gives a request almost as many gates as allowed.
 func many(name string) func(*verify.Request) {
 	return func(r *verify.Request) {
 		for i := range verify.MaxCustom - 1 {
@@ -290,7 +290,7 @@ func many(name string) func(*verify.Request) {
 	}
 }
 
-// One that is ended takes nothing from the others, and has no answer.
+// A cancelled candidate takes nothing from the others, and gets no answer.
 func TestOneThatIsEndedTakesNothingFromTheOthers(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -306,7 +306,7 @@ func TestOneThatIsEndedTakesNothingFromTheOthers(t *testing.T) {
 	}
 }
 
-// All that are ended end the judgement.
+// If all candidates are cancelled, the judgement ends.
 func TestAllThatAreEndedEndTheJudgement(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -323,7 +323,7 @@ func TestAllThatAreEndedEndTheJudgement(t *testing.T) {
 	}
 }
 
-// Somebody who is on the way and does not come holds nobody up for long, and who has failed is expected again.
+// A late member that never arrives delays the others only briefly, and a member that has failed is expected again.
 func TestNobodyWaitsForLong(t *testing.T) {
 	t.Parallel()
 	q, c := &batch.Queue{Slots: 1}, &court{judge: passes}

@@ -1,6 +1,6 @@
 package batch
 
-// Expect has the queue wait for another question of a member that has passed.
+// Expect makes the queue wait for another question of a member that has passed.
 func (m *Member) Expect() {
 	m.queue.mu.Lock()
 	defer m.queue.mu.Unlock()

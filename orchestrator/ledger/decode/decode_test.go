@@ -57,7 +57,7 @@ func TestFileWithoutAnswerHasAProblem(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever is accepted can be kept, asked and changed.
+// FuzzDecode checks that everything accepted can be stored, queried and changed.
 func FuzzDecode(f *testing.F) {
 	f.Add(sound)
 	f.Add(`{"path":"a.py","problem":"absent"}`)

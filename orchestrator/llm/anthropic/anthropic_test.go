@@ -18,7 +18,7 @@ var (
 	request = llm.Request{Model: "claude-sonnet-4-6", Temperature: 0.5, Messages: []llm.Message{{Role: llm.User, Text: "what is one and one?"}}}
 )
 
-// ask asks a fake.
+// ask asks a fake server.
 func ask(t *testing.T, s *llmtest.Server, req llm.Request) (llm.Answer, error) {
 	t.Helper()
 	t.Cleanup(s.Close)
@@ -37,7 +37,7 @@ func kind(err error) llm.Kind {
 	return ""
 }
 
-// breakpoints counts the marks for the vendor's cache in what was sent.
+// breakpoints counts the marks for the vendor's cache in a request.
 func breakpoints(body any) int { return strings.Count(fmt.Sprint(body), "cache_control") }
 
 func TestTheQuestionIsInAnthropicsForm(t *testing.T) {
@@ -130,7 +130,7 @@ func TestUsageCountsTheCacheAndThinking(t *testing.T) {
 	if err != nil || a.Usage != want {
 		t.Errorf("got %+v, %v, want %+v", a.Usage, err, want)
 	}
-	// A quarter more for what is written, a tenth for what is read.
+	// Writing to the cache costs a quarter more, reading from it a tenth.
 	price := llm.Price{In: 10, Out: 0, Cached: 1, Written: 12.5}
 	if got := price.Cost(want).String(); got != "0.000535" {
 		t.Errorf("it costs %s", got)
@@ -156,7 +156,7 @@ func TestWhatAnthropicSaysDecidesTheKind(t *testing.T) {
 			t.Errorf("%s: got %v", c.body, err)
 		}
 	}
-	// The same in an event, after the status that promised success.
+	// The same error may arrive as an event, after a status that promised success.
 	for said, want := range map[string]llm.Kind{
 		body("overloaded_error", "Overloaded"): llm.Overloaded, body("rate_limit_error", "slow"): llm.RateLimit, body("something_new", "x"): llm.Overloaded,
 		body("invalid_request_error", "no"): llm.Invalid, `{"type":"error"}`: llm.Malformed, `{"type":"error","error":7}`: llm.Malformed,
@@ -180,7 +180,7 @@ func TestEveryReasonToStopHasAKind(t *testing.T) {
 	}
 }
 
-// To the client these are answers: of a text that is none, or of no text.
+// A client library would accept these as answers, with invalid text or none.
 func TestAnEventOfAnotherFormIsNoAnswer(t *testing.T) {
 	for _, e := range []string{
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":7}}`, `{"type":"message_delta","delta":{"stop_reason":{}}}`,
@@ -205,7 +205,7 @@ func TestAPingIsASignOfLifeAndAnUnknownEventNoHarm(t *testing.T) {
 	}
 	alive, stop := 0, errors.New("enough")
 	if _, err := p.Generate(t.Context(), key, request, func(string) error {
-		if alive++; alive == 2 { // the start of the message, and the ping behind it
+		if alive++; alive == 2 { // the start of the message, and the ping after it
 			return stop
 		}
 		return nil

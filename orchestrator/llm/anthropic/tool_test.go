@@ -11,14 +11,14 @@ import (
 	"agent/orchestrator/llm/llmtest"
 )
 
-// withTools is a question that may be answered by calls.
+// withTools returns a question that calls may answer.
 func withTools() llm.Request {
 	req := request
 	req.Tools = []llm.Tool{{Name: "read", Schema: []byte(`{"type":"object"}`)}}
 	return req
 }
 
-// stream is a step of events as they are on the wire, before the end of an answer with calls.
+// stream returns a step with these wire events, followed by the end of an answer with calls.
 func stream(events ...string) llmtest.Step {
 	s := llmtest.Step{Finish: "tool_use"}
 	for _, e := range events {
@@ -27,7 +27,7 @@ func stream(events ...string) llmtest.Step {
 	return s
 }
 
-// Thoughts come back as they were, in their place, or the API refuses the conversation.
+// Thoughts are sent back unchanged and in their place; otherwise the API refuses the conversation.
 func TestThoughtsAreSentBackInTheirPlace(t *testing.T) {
 	a, err := ask(t, llmtest.Anthropic(stream(
 		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
@@ -67,7 +67,7 @@ func TestThoughtsAreSentBackInTheirPlace(t *testing.T) {
 	}
 }
 
-// Some that take Anthropic's place send arguments with the beginning of a block.
+// Some replacements for Anthropic send the arguments with the start of a block.
 func TestArgumentsMayComeAtOnce(t *testing.T) {
 	a, err := ask(t, llmtest.Anthropic(stream(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"x","name":"read","input":{"a":1}}}`)), withTools())
 	if err != nil || len(a.Calls) != 1 || a.Calls[0].Arguments != `{"a":1}` || a.State != nil {

@@ -20,7 +20,7 @@ func TestEveryRowIsOfAVendorAndMakesSense(t *testing.T) {
 		if m.Context < 1024 && m.Price == nil {
 			t.Errorf("%s: nothing is known of it", m.Name)
 		}
-		// A price in another unit, or with in and out exchanged, would be far off.
+		// A price in another unit, or with input and output swapped, would be far off.
 		if p := m.Price; p != nil && (p.In < 0.01 || p.In > 100 || p.Out <= p.In || p.Cached > p.In || p.Written != 0 && p.Written < p.In) {
 			t.Errorf("%s costs %+v", m.Name, *p)
 		}
@@ -28,7 +28,7 @@ func TestEveryRowIsOfAVendorAndMakesSense(t *testing.T) {
 			t.Errorf("%s is found as %+v", m.Name, got)
 		}
 	}
-	// A cap on cost holds for what is asked by default without a price of the user's.
+	// A cap on cost works for every default model without a price from the user.
 	for _, v := range vendors.All() {
 		if m, _ := catalog.Find(v.Name, v.Model); v.Model != "" && !v.Local && m.Price == nil {
 			t.Errorf("the price of %s/%s is not known", v.Name, v.Model)

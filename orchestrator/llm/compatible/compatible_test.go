@@ -16,7 +16,7 @@ var (
 	request = llm.Request{Model: "deepseek/r1", Temperature: 0.5, Messages: []llm.Message{{Role: llm.User, Text: "what is one and one?"}}}
 )
 
-// ask asks a fake.
+// ask asks a fake server.
 func ask(t *testing.T, s *llmtest.Server, req llm.Request) (llm.Answer, error) {
 	t.Helper()
 	t.Cleanup(s.Close)
@@ -96,7 +96,7 @@ func TestEveryReasonToFinishHasAKind(t *testing.T) {
 	}
 }
 
-// The mark of the end is no reason to finish: some servers send it whatever happened.
+// The end mark alone does not finish an answer: some servers always send it.
 func TestTheMarkOfTheEndAloneIsNoEnd(t *testing.T) {
 	a, err := ask(t, llmtest.Compatible(llmtest.Step{Text: "half", Open: true, Events: []string{"data: [DONE]\n\n"}}), request)
 	if kind(err) != llm.Network || a.Text != "" {
@@ -108,7 +108,7 @@ func TestAnErrorInMidAnswerIsReadInEveryForm(t *testing.T) {
 	for event, want := range map[string]llm.Kind{
 		`data: {"id":"x","error":{"code":502,"message":"Provider disconnected"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}`: llm.Overloaded, // OpenRouter
 		`data: {"error":{"message":"slow","code":429}}`:                              llm.RateLimit,
-		`data: {"object":"error","message":"x","type":"BadRequestError","code":400}`: llm.Network,    // is no event of a stream: it has no end
+		`data: {"object":"error","message":"x","type":"BadRequestError","code":400}`: llm.Network,    // no stream event, so no end
 		`data: {"error":"model crashed"}`:                                            llm.Overloaded, // LM Studio
 		`error: {"code":500,"message":"slot unavailable","type":"server_error"}`:     llm.Overloaded, // llama.cpp
 		`data: {"choices":7}`: llm.Malformed,
@@ -140,7 +140,7 @@ func TestWhatServersSayDecidesTheKind(t *testing.T) {
 	}
 }
 
-// Servers differ in how they tell the fragments of one call from those of another.
+// Servers differ in how they mark which fragments belong to one call.
 func TestFragmentsBelongToTheirCall(t *testing.T) {
 	for name, fragments := range map[string][]string{
 		"by index":                      {`{"index":0,"id":"a","function":{"name":"x","arguments":""}}`, `{"index":1,"id":"b","function":{"name":"y","arguments":"{}"}}`, `{"index":0,"function":{"arguments":"{}"}}`},

@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/llm/wire"
 )
 
-// A model is a provider in memory that says its pieces.
+// A model is a provider in memory that answers with its pieces.
 type model struct {
 	pieces []string
 	asked  llm.Request
@@ -36,7 +36,7 @@ func (m *model) Generate(_ context.Context, _ llm.Key, req llm.Request, yield fu
 	return llm.Answer{Text: strings.Join(m.pieces, ""), Model: req.Model}, nil
 }
 
-// question may be answered by calls.
+// question returns a question that calls may answer.
 func question() llm.Request {
 	return llm.Request{
 		Model: "m", System: "be brief", Messages: []llm.Message{{Role: llm.User, Text: "go"}},
@@ -44,7 +44,7 @@ func question() llm.Request {
 	}
 }
 
-// What stands in a fence of its own is a call, and nothing else is, in whatever pieces it comes.
+// Text in a fence of its own is a call, and no other text is, however the answer is split.
 func TestAFenceIsACall(t *testing.T) {
 	t.Parallel()
 	const read = "```tool\n{\"name\": \"read\", \"arguments\": {\"a\": \"```\"}}\n```"
@@ -99,7 +99,7 @@ func TestWhoGivesUpIsNotAskedAgain(t *testing.T) {
 			t.Errorf("%q: %+v, %v", pieces, a, err)
 		}
 	}
-	// What was held back to the end is text after all, and goes the same way.
+	// Text that was held back to the end is text after all, and is handed on in the same way.
 	n := 0
 	p := emulated.New(&model{pieces: []string{"``"}})
 	if _, err := p.Generate(t.Context(), llm.Key{}, question(), func(string) error {
@@ -134,12 +134,12 @@ func TestAConversationIsWrittenIntoTexts(t *testing.T) {
 			{Role: llm.Assistant, Text: "look\n\n```tool\n{\"name\": \"read\", \"arguments\": {\"a\":1}}\n```\n\n```tool\n{\"name\": \"_\", \"arguments\": {\"malformed_arguments\":\"[\"}}\n```"},
 			{Role: llm.User, Text: "`````result of read, call call_1fb6c7ad8a\n````tool\n{}\n````\n`````\n\n```error of _, call 2\nwhat?\n```\n\ngo on" + end},
 		}
-		want[2].Text = strings.Replace(want[2].Text, "call_1fb6c7ad8a", strings.Fields(m.asked.Messages[2].Text)[4], 1) // made of the digest
+		want[2].Text = strings.Replace(want[2].Text, "call_1fb6c7ad8a", strings.Fields(m.asked.Messages[2].Text)[4], 1) // derived from the digest
 		if d := cmp.Diff(want, m.asked.Messages); d != "" {
 			t.Errorf("%q (-want +got):\n%s", choice, d)
 		}
 	}
-	// A question without tools is the other provider's.
+	// A question without tools is passed on unchanged.
 	m := &model{pieces: []string{"```tool\n{}\n```"}}
 	plain := llm.Request{Model: "m", System: "s", Messages: []llm.Message{{Role: llm.User, Text: "a"}}}
 	a, err := emulated.New(m).Generate(t.Context(), llm.Key{}, plain, func(string) error { return nil })
@@ -148,7 +148,7 @@ func TestAConversationIsWrittenIntoTexts(t *testing.T) {
 	}
 }
 
-// An answer of more calls than are carried out is refused in the same way wherever it is noticed.
+// An answer with more calls than allowed is refused in the same way wherever that is noticed.
 func TestTooManyCallsAreNoAnswer(t *testing.T) {
 	t.Parallel()
 	const many = wire.MaxCalls + 1
@@ -165,7 +165,7 @@ func TestTooManyCallsAreNoAnswer(t *testing.T) {
 	}
 }
 
-// What is odd in a fence is a call that can be answered, and never text that is lost.
+// Odd text in a fence is a call that can be answered, never lost text.
 func TestOddFences(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string][]llm.ToolCall{

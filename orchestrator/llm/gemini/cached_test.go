@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/llm/llmtest"
 )
 
-// A dialogue is a conversation by tools with a server that keeps what it is asked to.
+// A dialogue is a conversation with tool calls, on a server that keeps caches on request.
 type dialogue struct {
 	t      *testing.T
 	server *llmtest.Server
@@ -23,7 +23,7 @@ type dialogue struct {
 	req    llm.Request
 }
 
-// newDialogue begins one with so many bytes.
+// newDialogue starts a dialogue of size bytes.
 func newDialogue(t *testing.T, size int) *dialogue {
 	t.Helper()
 	d := &dialogue{t: t, now: time.Unix(1000, 0), req: withTools()}
@@ -40,7 +40,7 @@ func newDialogue(t *testing.T, size int) *dialogue {
 	return d
 }
 
-// round asks the next question, with a result of so many bytes behind its answer, and checks that the server was shown all of it.
+// round asks the next question, appends the answer and a result of the given size, and checks that the server was shown everything.
 func (d *dialogue) round(result int) llm.Usage {
 	d.t.Helper()
 	a, err := d.asked.Generate(d.t.Context(), key, d.req, func(string) error { return nil })
@@ -59,7 +59,7 @@ func (d *dialogue) round(result int) llm.Usage {
 	return a.Usage
 }
 
-// state tells how the last question was asked, and what the server keeps.
+// state describes how the last question was asked, and what the server keeps.
 func (d *dialogue) state() string {
 	list := d.server.Requests()
 	body := list[len(list)-1].Body
@@ -68,8 +68,8 @@ func (d *dialogue) state() string {
 	return fmt.Sprintf("%v of %d, %d made, kept %v", body["cachedContent"], len(contents), made, kept)
 }
 
-// A long conversation that goes on is kept by the vendor, more of it as it grows, anew before the hour is over, and not any more
-// when it is released.
+// The vendor keeps a long conversation once it continues: more of it as it grows, renewed before the hour is over, and removed when it is
+// released.
 func TestALongConversationIsKeptByTheVendor(t *testing.T) {
 	t.Parallel()
 	d := newDialogue(t, 100_000)
@@ -102,7 +102,7 @@ func TestALongConversationIsKeptByTheVendor(t *testing.T) {
 	}
 }
 
-// What the vendor does not keep, or has lost, is asked whole: that costs no question and no answer.
+// A question that the vendor does not keep, or has lost, is asked in full: that costs no extra question and no answer.
 func TestAQuestionNeedsNoCache(t *testing.T) {
 	t.Parallel()
 	small := newDialogue(t, 1000)
@@ -133,7 +133,7 @@ func TestAQuestionNeedsNoCache(t *testing.T) {
 	if err := lost.asked.Release(t.Context()); err != nil {
 		t.Errorf("released what is lost: %v", err)
 	}
-	// A question that is refused for another reason leaves nothing behind either.
+	// A question that is refused for another reason leaves no cache behind either.
 	refused := newDialogue(t, 100_000)
 	for range 2 {
 		refused.round(10)
@@ -148,7 +148,7 @@ func TestAQuestionNeedsNoCache(t *testing.T) {
 	if kept, made := refused.server.Kept(); len(kept) > 0 || made != 1 {
 		t.Errorf("%d made, kept %v", made, kept)
 	}
-	// Another key is another account.
+	// Another key means another account.
 	other := newDialogue(t, 100_000)
 	for range 2 {
 		other.round(10)

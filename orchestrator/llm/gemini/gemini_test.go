@@ -22,14 +22,14 @@ var (
 	request = llm.Request{Model: "gemini-2.5-flash", Messages: []llm.Message{{Role: llm.User, Text: "what is one and one?"}}}
 )
 
-// ask asks a fake that has steps.
+// ask asks a fake server with these steps.
 func ask(t *testing.T, steps ...llmtest.Step) (llm.Answer, error) {
 	t.Helper()
 	p := provider(t, "", llmtest.Gemini(steps...))
 	return p.Generate(t.Context(), key, request, func(string) error { return nil })
 }
 
-// provider returns a provider that asks a fake, below a path of it.
+// provider returns a provider for a path of a fake server.
 func provider(t *testing.T, path string, s *llmtest.Server) *gemini.Provider {
 	t.Helper()
 	t.Cleanup(s.Close)
@@ -100,7 +100,7 @@ func TestTheLongerOfTwoWaitsCounts(t *testing.T) {
 
 func TestEveryReasonToFinishHasAKind(t *testing.T) {
 	for _, c := range []struct {
-		reason string // as JSON
+		reason string // in JSON
 		kind   llm.Kind
 	}{
 		{`"STOP"`, ""},
@@ -270,8 +270,7 @@ func TestABaseURLMayHaveAPathButNoPassword(t *testing.T) {
 	}
 }
 
-// The library would connect a second time, over gRPC, and look for credentials
-// in the environment.
+// The vendor's library would open a second connection, over gRPC, and look for credentials in the environment.
 func TestACallIsOneConnectionAndReadsNoCredentials(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/credentials.json")
 	t.Setenv("GOOGLE_API_KEY", "of-the-environment")

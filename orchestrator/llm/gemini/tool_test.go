@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/llm/llmtest"
 )
 
-// withTools is a question that may be answered by calls.
+// withTools returns a question that calls may answer.
 func withTools() llm.Request {
 	req := request
 	req.Tools = []llm.Tool{{Name: "read", About: "reads", Schema: []byte(`{"type":"object","additionalProperties":false}`)}}
@@ -54,8 +54,8 @@ func TestToolsAreInGooglesForm(t *testing.T) {
 	}
 }
 
-// A signature stays with its part, and is for one key. Later models take no call without
-// one, and have a word for those that others made.
+// A signature stays with its part, and is valid for one key. Newer models require one on each call, and define a value for calls made by
+// others.
 func TestSignaturesStayWithTheirParts(t *testing.T) {
 	step := llmtest.Step{Open: true, Events: []string{
 		`{"candidates":[{"content":{"parts":[{"text":"hm","thought":true,"thoughtSignature":"x"},{"text":"lo"}]}}]}`,
@@ -94,7 +94,7 @@ func TestSignaturesStayWithTheirParts(t *testing.T) {
 	}
 }
 
-// sent writes the parts of a content, each with its signature.
+// sent renders the parts of a content, each with its signature.
 func sent(content any) string {
 	var list []string
 	for _, p := range content.(map[string]any)["parts"].([]any) {

@@ -29,7 +29,7 @@ type Step struct {
 	Repeat  int           `json:"repeat"`  // how often the chunks are sent, 0 for once
 	Huge    int           `json:"huge"`    // then one event with a text of this many bytes
 	Calls   []Call        `json:"calls"`   // then tool calls
-	Second  string        `json:"second"`  // with the first event, another candidate, if the vendor has such
+	Second  string        `json:"second"`  // with the first event, another candidate, if the vendor has several
 	Delay   time.Duration `json:"delay"`   // before each event, in nanoseconds
 	Split   int           `json:"split"`   // bytes in each write to the connection, 0 for an event
 	Pause   time.Duration `json:"pause"`   // before each write to the connection, in nanoseconds
@@ -48,7 +48,7 @@ type Step struct {
 // withholds reports whether s holds back a token count.
 func (s Step) withholds() bool { return s.Status != 0 || s.Drop || s.Hang }
 
-// A Call is one tool call, in the vendor's form and in fragments if the vendor sends such. If an answer ends early, by Half, Break,
+// A Call is one tool call, in the vendor's form and in fragments if the vendor sends fragments. If an answer ends early, by Half, Break,
 // Open or Finish, the other fields say where.
 type Call struct {
 	Before    string `json:"before"` // text that the model says before it

@@ -20,7 +20,7 @@ var request = llm.Request{
 	Messages: []llm.Message{{Role: llm.User, Text: "what is one and one?"}},
 }
 
-// ask asks a fake that has steps, as options say.
+// ask asks a fake server with these steps and options.
 func ask(t *testing.T, o ollama.Options, s *llmtest.Server) (llm.Answer, error) {
 	t.Helper()
 	t.Cleanup(s.Close)
@@ -32,7 +32,7 @@ func ask(t *testing.T, o ollama.Options, s *llmtest.Server) (llm.Answer, error) 
 	return p.Generate(t.Context(), llm.Key{}, request, func(string) error { return nil })
 }
 
-// fails wants an error of a kind and returns its detail.
+// fails expects an error of a kind and returns its detail.
 func fails(t *testing.T, kind llm.Kind, steps ...llmtest.Step) string {
 	t.Helper()
 	_, err := ask(t, ollama.Options{}, llmtest.Ollama(steps...))

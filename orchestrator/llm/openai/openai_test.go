@@ -16,7 +16,7 @@ var (
 	request = llm.Request{Model: "gpt-4.1", Temperature: 0.5, Messages: []llm.Message{{Role: llm.User, Text: "what is one and one?"}}}
 )
 
-// ask asks a fake.
+// ask asks a fake server.
 func ask(t *testing.T, s *llmtest.Server, req llm.Request) (llm.Answer, error) {
 	t.Helper()
 	t.Cleanup(s.Close)

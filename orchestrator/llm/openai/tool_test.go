@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/llm/openai"
 )
 
-// withTools is a question to a model that reasons, and may be answered by calls.
+// withTools returns a question to a reasoning model that calls may answer.
 func withTools() llm.Request {
 	req := request
 	req.Model, req.Tools = "gpt-5", []llm.Tool{{Name: "read", About: "reads", Schema: []byte(`{"type":"object"}`)}}
@@ -28,7 +28,7 @@ func TestToolsAreInOpenAIsForm(t *testing.T) {
 	if _, err := ask(t, s, req); err != nil {
 		t.Fatal(err)
 	}
-	const id = "call_c216cab2de2e56d547b4e634" // what OpenAI takes for an ID
+	const id = "call_c216cab2de2e56d547b4e634" // an ID that OpenAI accepts
 	want := map[string]any{
 		"model": "gpt-5", "stream": true, "store": false, "include": []any{"reasoning.encrypted_content"},
 		"tools": []any{map[string]any{"type": "function", "name": "read", "description": "reads", "parameters": map[string]any{"type": "object"}, "strict": false}},
@@ -45,8 +45,8 @@ func TestToolsAreInOpenAIsForm(t *testing.T) {
 	}
 }
 
-// Reasoning comes back with all that followed it, without the IDs of what is not stored,
-// and only for the key it was made for: another one's organization cannot read it.
+// Reasoning is sent back with everything that followed it, without the IDs of items that are not stored, and only for the key that it was
+// made for: the organization of another key cannot read it.
 func TestReasoningIsSentBackForItsKey(t *testing.T) {
 	a, err := ask(t, llmtest.OpenAI(llmtest.Step{Thought: "hm", Text: "look", Calls: []llmtest.Call{{ID: "call_1", Name: "read", Arguments: "{}"}}}), withTools())
 	if err != nil || a.State == nil {
@@ -95,7 +95,7 @@ func TestAnItemOfAnotherFormIsNoCall(t *testing.T) {
 			t.Errorf("%s: %+v, %v", item, a, err)
 		}
 	}
-	// Its ID is not that of the conversation, so the items would not be those of the results.
+	// The repeated ID gets replaced, so the items would not match the results.
 	req := withTools()
 	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Calls: []llm.ToolCall{{ID: "call_1", Name: "read", Arguments: "{}"}}}, llm.Message{Role: llm.User, Results: []llm.ToolResult{{ID: "call_1"}}})
 	a, err := ask(t, llmtest.OpenAI(llmtest.Step{Thought: "hm", Calls: []llmtest.Call{{ID: "call_1", Name: "read"}}}), req)

@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/llm/vendors"
 )
 
-// served are the servers of the vendors, with what stands behind their address.
+// served are the vendors' servers, with the path after their address.
 var served = map[string]struct {
 	serve func(...llmtest.Step) *llmtest.Server
 	path  string
@@ -21,8 +21,8 @@ var served = map[string]struct {
 	"compatible": {llmtest.Compatible, "/v1"}, "ollama": {llmtest.Ollama, ""},
 }
 
-// Whatever the vendor: a key over its limit rests and the next one is asked, what was answered
-// is answered again without anybody, a truncated stream is asked anew, and a cap holds.
+// With every vendor, a key over its limit rests and the next one is used, an answered question is answered again without a request, a
+// truncated stream is requested again, and a cap holds.
 func TestEveryVendorIsAskedThroughAChain(t *testing.T) {
 	t.Parallel()
 	for _, v := range vendors.All() {

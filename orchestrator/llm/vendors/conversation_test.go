@@ -15,19 +15,18 @@ import (
 	"agent/orchestrator/llm/vendors"
 )
 
-// planted is a key that must be nowhere but in its header.
+// planted is a key that may appear only in its header.
 const planted = "planted-key-q7Rk2vXm9TbL4wZp8"
 
-// talk is a chain of one vendor and what it keeps.
+// talk is a chain with one vendor, and its records.
 type talk struct {
 	conf   llm.Config
 	memory *journaltest.Memory
 	server *llmtest.Server
-	said   []string // every event, as a log would have it
+	said   []string // every event, as a log would contain it
 }
 
-// newTalk returns a chain that asks a vendor's server, or that of a model without calls of
-// its own.
+// newTalk returns a chain that asks a vendor's server, or the server of a model without calls of its own.
 func newTalk(t *testing.T, name string, steps ...llmtest.Step) *talk {
 	t.Helper()
 	vendor := name
@@ -67,7 +66,7 @@ func (k *talk) ask(t *testing.T, run, step string, req llm.Request) (llm.Answer,
 	}})
 }
 
-// sealed fails where the key stands in anything that is kept, shown or returned.
+// sealed fails the test if the key is in anything that is kept, shown or returned.
 func (k *talk) sealed(t *testing.T, a llm.Answer, err error) {
 	t.Helper()
 	text, encoded := json.Marshal(k.memory.Records())
@@ -88,7 +87,7 @@ func (k *talk) sealed(t *testing.T, a llm.Answer, err error) {
 	}
 }
 
-// names are those that are asked, and a model without calls of its own.
+// names returns the vendors that are tested, including a model without calls of its own.
 func names() []string {
 	list := []string{"emulated"}
 	for _, v := range vendors.All() {
@@ -104,8 +103,8 @@ func tooled() llm.Request {
 	}
 }
 
-// One conversation with every vendor, with thoughts, text, two calls at once and results:
-// replayed byte for byte without the vendor, and nothing in it is asked twice.
+// Every vendor holds the same conversation, with thoughts, text, two calls at once and results. It is replayed byte for byte without the
+// vendor, and no question is asked twice.
 func TestEveryVendorHoldsAConversation(t *testing.T) {
 	t.Parallel()
 	for _, name := range names() {
@@ -156,7 +155,7 @@ func TestEveryVendorHoldsAConversation(t *testing.T) {
 	}
 }
 
-// A server that gives back what it was sent finds its way into nothing.
+// If a server echoes the key that it received, the key still appears nowhere.
 func TestAPlantedKeyAppearsNowhere(t *testing.T) {
 	t.Parallel()
 	call := llmtest.Call{ID: "c1", Name: "add", Arguments: `{"a":"` + planted + `"}`}

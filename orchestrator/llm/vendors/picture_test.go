@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/llm/vendors"
 )
 
-// A picture reaches each vendor whose row says that its models see, and is sent to no other.
+// A picture reaches each vendor whose row says that its models accept pictures, and no other vendor.
 func TestPicturesAreSentToThoseWhoSee(t *testing.T) {
 	t.Parallel()
 	seeing := 0

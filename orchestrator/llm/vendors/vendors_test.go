@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/llm/vendors"
 )
 
-// A row that lacks a part would be a vendor that some command does not know.
+// If a row lacked a part, some command would not know that vendor.
 func TestEveryVendorHasAllItsParts(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t-of-a-row"
@@ -36,7 +36,7 @@ func TestEveryVendorHasAllItsParts(t *testing.T) {
 					t.Errorf("setting %+v lacks a part", s)
 				}
 			}
-			// Who has a model to ask by default has a place to ask for it.
+			// A vendor with a default model has a default address.
 			p, err := v.Open("")
 			if v.Model == "" {
 				if err == nil {

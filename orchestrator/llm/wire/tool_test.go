@@ -24,7 +24,7 @@ func TestCallsAreJoinedByTheirMark(t *testing.T) {
 	if d := cmp.Diff(want, whole); d != "" || c.Len() != 2 || !c.Given(whole) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	// The same twice has the same IDs, and none of those of the conversation.
+	// The same calls always get the same IDs, which differ from those of the conversation.
 	req := llm.Request{Messages: []llm.Message{{Calls: []llm.ToolCall{{ID: "a"}, {ID: "call_3"}}}}}
 	for range 2 {
 		if whole := c.Whole(req); whole[0].ID != "call_4" || whole[1].ID != "late" || c.Given(whole) {
@@ -53,7 +53,7 @@ func TestCallsHaveABoundAndAreText(t *testing.T) {
 	}
 }
 
-// What a model said goes back in a form that every vendor takes, and says the same.
+// A model's calls are sent back in a form that every vendor accepts, with the same meaning.
 func TestWhatWasSaidGoesBackInAFormThatIsTaken(t *testing.T) {
 	for arguments, want := range map[string]string{
 		`{"a": 1}`: `{"a": 1}`, "{}": "{}", "": `{"malformed_arguments":""}`, "null": `{"malformed_arguments":"null"}`, `[1]`: `{"malformed_arguments":"[1]"}`,

@@ -17,7 +17,7 @@ func TestARetryAfterDateWithoutDateIsTakenFromNow(t *testing.T) {
 	if got := After(h, now); got != 90*time.Second {
 		t.Errorf("got %s", got)
 	}
-	// The vendor's clock is an hour ahead of this one; only its own counts.
+	// The vendor's clock is an hour ahead of this one; only the vendor's counts.
 	h.Set("Date", now.Add(80*time.Second).Format(http.TimeFormat))
 	if got := After(h, now.Add(-time.Hour)); got != 10*time.Second {
 		t.Errorf("with a Date: got %s", got)
@@ -54,7 +54,7 @@ func TestACountThatMakesNoSenseIsEstimated(t *testing.T) {
 	}
 }
 
-// sends is a transport that answers every request with its function.
+// sends is a transport that answers every request by calling itself.
 type sends func(*http.Request) (*http.Response, error)
 
 func (f sends) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -89,7 +89,7 @@ func TestABodyEndsAtItsBound(t *testing.T) {
 	}
 }
 
-// zeros is a reader without end.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }

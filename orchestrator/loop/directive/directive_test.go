@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/tournament"
 )
 
-// orders makes a workspace with directives.
+// orders creates a workspace with directives.
 func orders(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestDirectivesAreTheOpenItemsOfAList(t *testing.T) {
 	}
 }
 
-// A file that may not be what the person wrote is told, and never read.
+// A file that may not come from the person is reported, and never read.
 func TestOnlyAPersonsOwnFileGivesOrders(t *testing.T) {
 	t.Parallel()
 	if list, err := directive.List(t.TempDir()); list != nil || err != nil {

@@ -19,7 +19,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// write makes files below a directory.
+// write writes files below a directory.
 func write(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for p, text := range files {
@@ -33,7 +33,7 @@ func write(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// scan is the manifest of a directory.
+// scan returns the manifest of a directory.
 func scan(t testing.TB, dir string) *workspace.Manifest {
 	t.Helper()
 	base, err := workspace.Scan(t.Context(), dir, nil, workspace.Limits{})
@@ -43,7 +43,7 @@ func scan(t testing.TB, dir string) *workspace.Manifest {
 	return base
 }
 
-// facts are those without boxes.
+// facts returns the facts of a directory, gathered without boxes.
 func facts(t testing.TB, dir string) report.Facts {
 	t.Helper()
 	f, err := (&gather.Gatherer{NoBoxes: "none"}).Facts(t.Context(), scan(t, dir), gate.Rules{}, nil)
@@ -53,7 +53,7 @@ func facts(t testing.TB, dir string) report.Facts {
 	return f
 }
 
-// file is one of them.
+// file returns one file of the facts.
 func file(t testing.TB, f report.Facts, p string) report.File {
 	t.Helper()
 	i := slices.IndexFunc(f.Files, func(e report.File) bool { return e.Path == p })
@@ -88,7 +88,7 @@ func TestFilesAreLookedInto(t *testing.T) {
 		for _, s := range e.Secrets {
 			got += fmt.Sprintf(" secret %d", s.Line)
 		}
-		// Data of no language may have one of the table.
+		// A data file without an expected language may have one from the table.
 		if got != want && !(strings.HasPrefix(want, " ") && strings.HasSuffix(got, want)) && p != "test_data.py" {
 			t.Errorf("%s: %q, want %q", p, got, want)
 		}
@@ -136,7 +136,7 @@ func TestGitTellsWhichSecretsItTracks(t *testing.T) {
 			t.Fatalf("git %v: %v %s", args, err, out)
 		}
 	}
-	// Whatever the repository says that git shall run, it does not.
+	// Git runs no program that the repository configures.
 	write(t, dir, map[string]string{".git/hook.sh": "#!/bin/sh\ntouch " + filepath.Join(dir, "ran") + "\n"})
 	if err := os.Chmod(filepath.Join(dir, ".git/hook.sh"), 0o777); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestGitTellsWhichSecretsItTracks(t *testing.T) {
 	}
 }
 
-// A ledger of another state of the files is none.
+// A ledger for another state of the files is not used.
 func TestALedgerOfAnotherStateIsNotUsed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -187,7 +187,7 @@ func TestALedgerOfAnotherStateIsNotUsed(t *testing.T) {
 			t.Errorf("%s: %v, %q", name, err, f.NoLedger)
 		}
 	}
-	// Who does not need it does not ask.
+	// An analyzer that does not need the ledger does not ask for it.
 	g := &gather.Gatherer{Ledger: func(context.Context, *workspace.Manifest) (*ledger.Ledger, error) { t.Error("asked"); return nil, nil }}
 	if _, err := g.Facts(t.Context(), base, gate.Rules{}, []string{"licence"}); err != nil {
 		t.Error(err)
@@ -211,7 +211,7 @@ func TestWhatChangesMeanwhileIsAnError(t *testing.T) {
 	}
 }
 
-// Names are whatever the file system takes.
+// A file may have any name that the file system accepts.
 func TestHostileNamesAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -232,7 +232,7 @@ func TestHostileNamesAreReported(t *testing.T) {
 	}
 }
 
-// A large workspace is read once, and it is said how far it is.
+// A large workspace is read once, with reports of progress.
 func TestALargeWorkspaceIsReadOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// A desk is a bot on a forge with the repository shop/till, its record, and what it did.
+// A desk is a bot on a forge with the repository shop/till, together with its record and its actions.
 type desk struct {
 	t   *testing.T
 	hub *forgetest.Hub
@@ -49,7 +49,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// bot is one of that name. Each job is done; do, where it is not nil, says how.
+// bot returns a bot with this name. Each job ends as done, or with the outcome of do if it is not nil.
 func (d *desk) bot(name string, do func(ctx context.Context, j bot.Job) bot.Outcome) *bot.Bot {
 	return &bot.Bot{
 		Queue: d.db.Jobs(), Forges: map[string]forge.Forge{"shop/till": d.api}, Host: "h", Owner: name, Limits: bot.Limits{PersonHour: 5, PersonDay: 20, RepositoryHour: 10, RepositoryDay: 50},
@@ -68,7 +68,7 @@ func (d *desk) bot(name string, do func(ctx context.Context, j bot.Job) bot.Outc
 	}
 }
 
-// ask has somebody ask for something on an issue.
+// ask records a request by a person on an issue.
 func (d *desk) ask(by, word string, number int) {
 	d.t.Helper()
 	d.next++
@@ -78,7 +78,7 @@ func (d *desk) ask(by, word string, number int) {
 	}
 }
 
-// turn has a bot decide and work once.
+// turn lets a bot decide and work once.
 func (d *desk) turn(b *bot.Bot) {
 	d.t.Helper()
 	for _, err := range []error{b.Decide(d.t.Context()), b.Work(d.t.Context())} {
@@ -88,7 +88,7 @@ func (d *desk) turn(b *bot.Bot) {
 	}
 }
 
-// states are those of all jobs, in their order.
+// states returns the states of all jobs, in order.
 func (d *desk) states() (got string) {
 	d.t.Helper()
 	d.with(func(conn *pgx.Conn) error {
@@ -124,10 +124,10 @@ func TestOnlyWhoMayWriteIsServed(t *testing.T) {
 	d := newDesk(t)
 	d.ask("mallory", "run", 3)     // may read
 	d.ask("ada", "run", 3)         // may write
-	d.ask("root ../ada", "run", 3) // is no name
-	d.ask("carol", "run", 4)       // is named
-	d.ask("ada", "dance", 3)       // is nothing
-	d.ask("ada", "review", 3)      // is nothing here
+	d.ask("root ../ada", "run", 3) // not a valid name
+	d.ask("carol", "run", 4)       // is allowed by name
+	d.ask("ada", "dance", 3)       // not a known word
+	d.ask("ada", "review", 3)      // means nothing on an issue
 	b := d.bot("one", nil)
 	b.Allow = []string{"carol"}
 	d.turn(b)
@@ -137,7 +137,7 @@ func TestOnlyWhoMayWriteIsServed(t *testing.T) {
 	if got := strings.Join(d.done, ", "); got != "run 3, run 4" {
 		t.Errorf("did %s", got)
 	}
-	// Who may ask is answered, and strangers are not.
+	// People who may ask get an answer; strangers do not.
 	said := strings.Join(d.hub.Said(3), "\n---\n")
 	if len(d.hub.Said(3)) != 3 || strings.Contains(said, "mallory") || !strings.Contains(said, "**done**\n\n```\nit went well\n```") || !strings.Contains(said, "it is not known what that is") || !strings.Contains(said, "an issue has nothing to review") {
 		t.Error(said)
@@ -172,7 +172,7 @@ func TestLimitsHoldForPeopleAndRepositories(t *testing.T) {
 			if got := d.states(); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
-			// Somebody hears once that it was too much.
+			// Each person is told only once that a limit is exceeded.
 			told := 0
 			for _, text := range d.hub.Said(3) {
 				told += strings.Count(text, "no more than")
@@ -184,7 +184,7 @@ func TestLimitsHoldForPeopleAndRepositories(t *testing.T) {
 	}
 }
 
-// Two bots on one record: each job is done once.
+// Two bots with one record do each job once.
 func TestTwoBotsDoEachJobOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -220,7 +220,7 @@ func TestTwoBotsDoEachJobOnce(t *testing.T) {
 	}
 }
 
-// What was heard of, by its event or by the number of its delivery, is not asked for again.
+// A request that is known by its event or its delivery number is not recorded again.
 func TestTheRecordKnowsWhatItHeard(t *testing.T) {
 	t.Parallel()
 	q := newDesk(t).db.Jobs()
@@ -233,7 +233,7 @@ func TestTheRecordKnowsWhatItHeard(t *testing.T) {
 	}
 }
 
-// Killed while a job is at work, and once more before its answer is recorded: another bot carries on, and says it once.
+// A bot is killed while a job is running, and another one before its answer is recorded. The next bot carries on, and answers only once.
 func TestAKilledBotsJobIsCarriedOn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -251,17 +251,17 @@ func TestAKilledBotsJobIsCarriedOn(t *testing.T) {
 	if got := d.states(); got != "done" || len(d.done) != 1 || len(d.hub.Said(3)) != 1 {
 		t.Errorf("%s, did %q, said %q", got, d.done, d.hub.Said(3))
 	}
-	// What was fenced off writes nothing.
+	// A fenced bot writes nothing.
 	if err := q.Put(t.Context(), j, bot.Put{State: bot.Failed, Why: "late"}); err == nil || d.states() != "done" {
 		t.Errorf("%v, %s", err, d.states())
 	}
-	// The answer stands on the forge, and the row does not know it.
+	// The forge has the answer, but the row does not know it.
 	d.set(`update bot_job set answered = false, owner = 'dead two'`)
 	d.turn(d.bot("three", nil))
 	if len(d.done) != 1 || len(d.hub.Said(3)) != 1 {
 		t.Errorf("did %q, said %q", d.done, d.hub.Said(3))
 	}
-	// One that ends its process each time is given up.
+	// A job that kills its process every time is given up.
 	d.ask("ada", "run", 4)
 	if err := first.Decide(t.Context()); err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestAKilledBotsJobIsCarriedOn(t *testing.T) {
 	}
 }
 
-// A bot that is asked to end gives its job back; trouble of the machine is tried again later; a busy repository costs no try.
+// A stopped bot returns its job. After a machine failure the job is tried again later; a busy repository does not count as a try.
 func TestWhatIsGivenBackIsTakenAgain(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -304,7 +304,7 @@ func TestWhatIsGivenBackIsTakenAgain(t *testing.T) {
 	})
 	for range 3 {
 		d.turn(b)
-		d.turn(b) // a pause comes first
+		d.turn(b) // only a pause before the next try
 		d.set(`update bot_job set after = clock_timestamp()`)
 	}
 	if got := d.states(); got != "done" || fmt.Sprint(tries) != "[1 1 2]" {
@@ -320,7 +320,7 @@ func TestSomebodyStopsWhatIsAtWork(t *testing.T) {
 	var b *bot.Bot
 	b = d.bot("one", func(ctx context.Context, j bot.Job) bot.Outcome {
 		if j.Number == 3 {
-			d.ask("mallory", "stop", 3) // who may not ask stops nothing
+			d.ask("mallory", "stop", 3) // without permission to ask, this stops nothing
 			d.ask("ada", "stop", 3)
 			if err := b.Decide(t.Context()); err != nil {
 				t.Error(err)
@@ -344,7 +344,7 @@ func TestSomebodyStopsWhatIsAtWork(t *testing.T) {
 	}
 }
 
-// Who cannot be reached asks the forge; what it hears twice is done once.
+// A bot that cannot be reached polls the forge, and does a job that it sees twice only once.
 func TestCommentsArePolled(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -363,7 +363,7 @@ func TestCommentsArePolled(t *testing.T) {
 	}
 }
 
-// Served until it is asked to end: what is asked meanwhile is done.
+// A request that arrives while the bot serves is done before it ends.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

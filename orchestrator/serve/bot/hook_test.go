@@ -15,7 +15,7 @@ import (
 	"agent/orchestrator/serve/bot"
 )
 
-// A notebook keeps what was asked, and nothing else of a queue.
+// A notebook is a queue that only records requests.
 type notebook struct {
 	bot.Queue
 	asked []bot.Ask
@@ -39,7 +39,7 @@ func sign(body string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// send gives a message to a receiver of a forge of that kind, and returns the status and what was asked by then.
+// send delivers a message to a receiver for that kind of forge, and returns the status and the body of its response.
 func send(n *notebook, kind forge.Kind, header map[string]string, body string) (int, string) {
 	woken := 0
 	h := &bot.Receiver{Kind: kind, Host: "h", Secret: secret, Repositories: []string{"shop/till"}, Me: "agent", Label: "agent", Queue: n, Wake: func() { woken++ }}
@@ -52,12 +52,12 @@ func send(n *notebook, kind forge.Kind, header map[string]string, body string) (
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
-// signed is the header of a message of GitHub.
+// signed returns the headers of a signed GitHub message.
 func signed(event, delivery, body string) map[string]string {
 	return map[string]string{"X-GitHub-Event": event, "X-GitHub-Delivery": delivery, "X-Hub-Signature-256": "sha256=" + sign(body)}
 }
 
-// comment is a message about a comment on a pull request, as GitHub has it.
+// comment returns a message about a comment on a pull request, in GitHub's form.
 func comment(id int, by, text string) string {
 	return fmt.Sprintf(`{"action":"created","repository":{"full_name":"shop/till"},"sender":{"login":%q},"issue":{"number":7,"state":"open","pull_request":{"url":"x"}},"comment":{"id":%d,"body":%q,"user":{"login":%q}}}`, by, id, text, by)
 }
@@ -98,7 +98,7 @@ func TestOnlyWhatIsSignedIsRead(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, n.asked[0])
 		}
 	}
-	// Without a secret nothing is let in, whatever it is signed with.
+	// Without a secret every message is refused, whatever its signature.
 	h := &bot.Receiver{Kind: forge.GitLab, Queue: &notebook{}}
 	r := httptest.NewRequest(http.MethodPost, bot.HookPath, strings.NewReader(note))
 	w := httptest.NewRecorder()
@@ -141,7 +141,7 @@ func TestWhatIsNoneOfTheAgentsBusinessIsIgnored(t *testing.T) {
 	labelled := `{"action":"labeled","repository":{"full_name":"shop/till"},"sender":{"login":"ada"},"label":{"name":"agent"},"issue":{"number":3,"state":"open"}}`
 	for name, c := range map[string]struct {
 		body string
-		want string // the event and what it asks for, "" for nothing
+		want string // the event and the request, "" for none
 	}{
 		"its own comment":       {comment(1, "agent", "/agent fix"), ""},
 		"another repository":    {strings.Replace(comment(1, "ada", "/agent fix"), "shop/till", "shop/other", 1), ""},
@@ -189,7 +189,7 @@ func TestWhatIsNoneOfTheAgentsBusinessIsIgnored(t *testing.T) {
 	}
 }
 
-// Sent again, with its number or with a made-up one, a message leads to nothing new.
+// A message that is sent again, with its own or an invented number, has no effect.
 func TestAReplayIsIgnored(t *testing.T) {
 	n := &notebook{}
 	body := comment(1, "ada", "/agent fix")

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// serveText serves a client that says this and then nothing, and returns how that ended.
+// serveText serves a client that sends this text and nothing else, and returns how the session ended.
 func serveText(t *testing.T, r Program, text io.Reader) error {
 	t.Helper()
 	return New(r, Always, "v0").Run(t.Context(), &sdk.IOTransport{Reader: io.NopCloser(text), Writer: discard{}})
@@ -24,7 +24,7 @@ type discard struct{ io.Writer }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) Close() error                { return nil }
 
-// An endless reader says the same for ever, up to a bound that no server should come to.
+// An endless reader repeats itself, up to a limit that no server should reach.
 type endless struct{ read int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -38,7 +38,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A client that speaks garbage, or floods, is served to its end, which comes at once, and runs nothing.
+// A session with a client that sends garbage or floods ends at once, and runs nothing.
 func TestGarbageEndsASession(t *testing.T) {
 	t.Parallel()
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"0"}}}` + "\n"
@@ -61,7 +61,7 @@ func TestGarbageEndsASession(t *testing.T) {
 	}
 }
 
-// Over HTTP a message without end is refused as well.
+// An endless message over HTTP is refused too.
 func TestAFloodOverHTTPIsRefused(t *testing.T) {
 	t.Parallel()
 	flood := &endless{}
@@ -76,7 +76,7 @@ func TestAFloodOverHTTPIsRefused(t *testing.T) {
 	}
 }
 
-// A waiting program says when it was started and when it was told to end.
+// A waiting program signals when it starts and when it is told to end.
 type waiting struct{ started, ended chan struct{} }
 
 func (w waiting) Run(ctx context.Context, _ []string, _ string, _ func(string)) (Ended, error) {
@@ -86,7 +86,7 @@ func (w waiting) Run(ctx context.Context, _ []string, _ string, _ func(string)) 
 	return Ended{}, ctx.Err()
 }
 
-// A client that goes away in the middle of a call ends what it asked for.
+// If a client disconnects during a call, the call ends.
 func TestAClientThatIsGoneEndsItsCall(t *testing.T) {
 	t.Parallel()
 	w := waiting{make(chan struct{}), make(chan struct{})}
@@ -106,7 +106,7 @@ func TestAClientThatIsGoneEndsItsCall(t *testing.T) {
 	client.Close()
 }
 
-// Two clients at once each get the answer to their own question.
+// Two concurrent clients each get the answer to their own question.
 func TestTwoClientsAtOnceHaveTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	answers := map[string]Ended{}
@@ -136,7 +136,7 @@ func TestTwoClientsAtOnceHaveTheirOwnAnswers(t *testing.T) {
 	both.Wait()
 }
 
-// A token goes along with each request.
+// A token is sent with each request.
 type token string
 
 func (b token) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// docOf is the document of a run whose last candidate is the one that counts.
+// docOf returns the document of a run whose last candidate counts.
 func docOf(t *testing.T, verdict, state string, findings int, diff string) string {
 	t.Helper()
 	type m = map[string]any
@@ -77,7 +77,7 @@ func TestAnAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// A command that printed no document is an error that says what it said, and is never a pass.
+// If a command prints no document, the result is an error with its output, and never a pass.
 func TestACommandWithoutADocumentIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, ended := range map[string]Ended{

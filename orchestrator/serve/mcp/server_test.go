@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A recorder is a program that runs nothing: it keeps what it is asked for, and answers by the first words of that.
+// A recorder is a program that runs nothing: it records its calls, and answers by the beginning of their arguments.
 type recorder struct {
 	answers map[string]Ended
 
@@ -36,7 +36,7 @@ func (r *recorder) Run(ctx context.Context, args []string, stdin string, progres
 	return Ended{Exit: 2, Stderr: "agent: no answer for " + strings.Join(args, " ")}, ctx.Err()
 }
 
-// session connects a client to a server of the recorder. says is what the person at the client answers, "" for a client that cannot ask.
+// session connects a client to a server of the recorder. says is the person's answer at the client, or "" if the client cannot ask.
 func session(t *testing.T, r *recorder, approve Approval, says, version string) (client *sdk.ClientSession, asked func() []string) {
 	t.Helper()
 	here, there := sdk.NewInMemoryTransports()
@@ -71,7 +71,7 @@ func session(t *testing.T, r *recorder, approve Approval, says, version string) 
 	return client, func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(questions) }
 }
 
-// passed is a run that may be applied.
+// passed returns the answers about a run that may be applied.
 func passed(t *testing.T) map[string]Ended {
 	t.Helper()
 	return map[string]Ended{
@@ -96,7 +96,7 @@ func TestAProofWritesNothing(t *testing.T) {
 	}
 }
 
-// Only a clear yes, of the person or of whoever started the server, writes.
+// Only a clear yes, from the person or from whoever started the server, writes anything.
 func TestOnlyAYesApplies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -141,7 +141,7 @@ func TestOnlyAYesApplies(t *testing.T) {
 	}
 }
 
-// textOf is what an answer says.
+// textOf returns the text of an answer.
 func textOf(r *sdk.CallToolResult) string {
 	data, err := json.Marshal(r)
 	return fmt.Sprint(string(data), err)
@@ -155,7 +155,7 @@ func TestAnAnswerCountsForItsQuestionAndOnce(t *testing.T) {
 		state, text string
 		counts      bool
 	}{
-		{one, "Apply two?", false}, {one, "Apply one?", false}, // it was taken
+		{one, "Apply two?", false}, {one, "Apply one?", false}, // it was used up
 		{two, "Apply two?", true}, {two, "Apply two?", false}, {"", "", false}, {"invented", "Apply two?", false},
 	} {
 		if got := q.take(test.state, test.text); got != test.counts {

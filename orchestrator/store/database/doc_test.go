@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The package's documentation names the bound that the code keeps.
+// The package documentation states the same bound as the code.
 func TestTheDocumentationNamesThePatience(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("doc.go")

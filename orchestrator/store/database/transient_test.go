@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// What other sessions of a server take up for the moment is tried again; what the statement itself asks for wrongly is not.
+// Failures caused by a temporary shortage on the server are tried again; failures of the statement itself are not.
 func TestWhatIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]bool{
 		"40001": true, "40P01": true, "57P01": true, "53300": true, "08006": true,
-		"53200": true, // also that the locks of all sessions together are taken
+		"53200": true, // also if the lock table for all sessions is full
 		"53100": false, "23505": false, "42601": false, "08P01": false,
 	} {
 		if got := Transient(fmt.Errorf("record: %w", &pgconn.PgError{Code: code})); got != want {

@@ -22,7 +22,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// draft is a plan of two tasks, of which the second waits for the first.
+// draft returns a plan of two tasks; the second waits for the first.
 func draft() crew.Plan {
 	p := crew.Plan{Workspace: "/w", Goal: "prices have a currency", Summary: "two steps", State: crew.Drafted, Tasks: []crew.Task{
 		{N: 1, Title: "first", Goal: "do it", Files: []string{"a.py"}, Accept: crew.Acceptance{Text: "seen"}},
@@ -32,7 +32,7 @@ func draft() crew.Plan {
 	return p
 }
 
-// added records a plan and returns it as it is read.
+// added records a plan and returns it as read back.
 func added(t *testing.T, db *store.DB, p crew.Plan) crew.Plan {
 	t.Helper()
 	id, err := db.Plans().AddPlan(t.Context(), p)
@@ -42,7 +42,7 @@ func added(t *testing.T, db *store.DB, p crew.Plan) crew.Plan {
 	return read(t, db, id)
 }
 
-// connected is a connection to the schema of a test, for what the package does not do.
+// connected returns a connection to the schema of a test, for statements that the package does not offer.
 func connected(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -53,7 +53,7 @@ func connected(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// read is a plan as the record has it.
+// read returns a recorded plan.
 func read(t *testing.T, db *store.DB, id int64) crew.Plan {
 	t.Helper()
 	p, err := db.Plans().Plan(t.Context(), id)
@@ -72,7 +72,7 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	if diff := cmp.Diff(want, got, since); diff != "" || got.ID < 1 || got.Created.IsZero() {
 		t.Errorf("plan %d of %s (-want +got):\n%s", got.ID, got.Created, diff)
 	}
-	// All that can become of one.
+	// These are all fields that can change later.
 	want = got
 	want.State, want.Why, want.Rounds, want.Replanned, want.Run = crew.Failed, "task 2 was not done", 2, 1, "1k3mzq8a0v2c"
 	want.Review = &crew.Review{Findings: []crew.Finding{{Severity: "nit", File: "a.py", Text: "a\x01b"}}}
@@ -94,7 +94,7 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// Whatever a model or a person puts into a plan is kept, and neither it nor the views that all plans share break over it.
+// Any text of a model or a person is kept in a plan, and breaks neither the plan nor the views that all plans share.
 func TestOddTextsAreKept(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)
@@ -128,7 +128,7 @@ func TestOddTextsAreKept(t *testing.T) {
 	}
 }
 
-// A task whose lists were never filled is one that names nothing, also for the views.
+// A task whose lists were never set names nothing, and the views work with it.
 func TestATaskWithoutListsBreaksNoView(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)
@@ -166,7 +166,7 @@ func TestTasksThatAreGoneAreForgotten(t *testing.T) {
 	if mine, others := read(t, db, p.ID).Tasks, read(t, db, other.ID).Tasks; len(mine) != 0 || len(others) != 2 {
 		t.Errorf("left are %d, and %d of another plan", len(mine), len(others))
 	}
-	// One row that the record refuses leaves all of it as it was.
+	// If the record refuses one row, nothing changes.
 	for name, change := range map[string]func(p *crew.Plan){
 		"a number that is none": func(p *crew.Plan) { p.Tasks[1].N = 0 },
 		"a place twice":         func(p *crew.Plan) { p.Tasks[0].Landed, p.Tasks[1].Landed = 1, 1 },
@@ -186,7 +186,7 @@ func TestTasksThatAreGoneAreForgotten(t *testing.T) {
 	}
 }
 
-// Who gets a plan is decided by the record, however many ask at once.
+// The record decides which process gets a plan, however many ask at once.
 func TestOneOfManyTakesAPlan(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -211,7 +211,7 @@ func TestOneOfManyTakesAPlan(t *testing.T) {
 		t.Fatalf("%d took it", len(won))
 	}
 	first := <-won
-	// The second of two that both took it for dead comes too late; who has it may ask again.
+	// Two processes considered the owner dead: the second one is too late. The new owner may ask again.
 	for _, who := range []struct {
 		was, name string
 		err       error
@@ -225,7 +225,7 @@ func TestOneOfManyTakesAPlan(t *testing.T) {
 	}
 }
 
-// A process that was taken for dead writes nothing more: neither while another works on the plan, nor after that gave it up.
+// A process that was considered dead writes nothing more, neither while another one has the plan nor after that one gave it up.
 func TestWhoLostAPlanWritesNothing(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -246,7 +246,7 @@ func TestWhoLostAPlanWritesNothing(t *testing.T) {
 			}
 			old.State = late
 			err = db.Plans().SavePlan(t.Context(), old, "the dead")
-			// The answer to a write that gave the plan up may have been lost: the same state again is that write.
+			// The answer to the write that gave the plan up may have been lost, so writing the same state again is accepted.
 			if again := end == late && end != crew.Building; again != (err == nil) || !again && !errors.Is(err, run.ErrFenced) {
 				t.Errorf("%s then %s: %v", end, late, err)
 			}
@@ -257,7 +257,7 @@ func TestWhoLostAPlanWritesNothing(t *testing.T) {
 	}
 }
 
-// What is over stays over, whoever has an older copy of it.
+// An ended plan stays ended, even for a process with an older copy.
 func TestWhatIsOverStaysOver(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -288,7 +288,7 @@ func TestWhatIsOverStaysOver(t *testing.T) {
 	}
 }
 
-// What is asked of a process is asked once: whoever takes the plan up next is not stopped by it.
+// A request to a process applies only to that process: the next owner of the plan is not stopped by it.
 func TestWhatIsWantedLastsAsLongAsTheWork(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -313,7 +313,7 @@ func TestWhatIsWantedLastsAsLongAsTheWork(t *testing.T) {
 		if err := book.Want(t.Context(), p.ID, ask); err != nil {
 			t.Fatal(err)
 		}
-		if err := book.SavePlan(t.Context(), taken, taken.Owner); err != nil { // at work all the same
+		if err := book.SavePlan(t.Context(), taken, taken.Owner); err != nil { // although it continues
 			t.Fatal(err)
 		}
 		wanted(ask)
@@ -353,7 +353,7 @@ func TestAnAttemptThatEndedStaysAsItIs(t *testing.T) {
 		step()
 		save(first)
 	}
-	// It has ended; and what was known of it is not forgotten by who knows less.
+	// The attempt has ended, and a writer that knows less does not erase what was recorded.
 	again := first
 	again.Outcome, again.Why, again.Recorded, again.Run = builder.Passed, "after all", nil, ""
 	save(again)
@@ -376,7 +376,7 @@ func TestAnAttemptThatEndedStaysAsItIs(t *testing.T) {
 	}
 }
 
-// The plans of a directory are its own, the newest first, however it is called.
+// A directory lists its own plans, newest first, whatever its name is.
 func TestPlansAreListedByWorkspace(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.New(t)

@@ -6,10 +6,10 @@ import (
 	"agent/sandbox/enginetest"
 )
 
-// To look for the server costs each test more than its schema.
+// Finding the server would cost each test more than its schema.
 func TestTheServerIsLookedForOnce(t *testing.T) {
 	Schema(t)
-	// Whoever looks again finds none.
+	// A second search would find no server.
 	t.Setenv("AGENT_TEST_DATABASE_URL", "")
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
 	Schema(t)

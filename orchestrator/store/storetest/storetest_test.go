@@ -59,7 +59,7 @@ func TestTheSchemaIsDroppedAfterTheTest(t *testing.T) {
 	}
 }
 
-// What one test keeps in the cache the next one finds, and nothing else of it.
+// Warm schemas share the cache between tests, and nothing else.
 func TestWarmSchemasShareTheirCacheAlone(t *testing.T) {
 	t.Parallel()
 	first, dsn := storetest.Warm(t)
