@@ -1,18 +1,18 @@
 #!/bin/bash
-# Sees to it that a Docker engine answers: `make setup` calls this first.
+# Makes sure that a Docker engine answers. `make setup` calls this first.
 #
 #	images/engine.sh
 #
-# Where one answers already there is nothing to do, and it takes no time. Otherwise, on a Debian-like system and
-# as root, Debian's docker.io and what the build of the images wants are installed and the engine is
-# started, detached from this terminal. Elsewhere it says what to do and exits 3. It may run twice at
-# once. The names in brackets are for tests, and for engines in unusual places:
+# If one already answers, this takes no time, except that as root it installs packages that are still missing. Otherwise, on a
+# Debian-like system and as root, it installs Debian's docker.io and what the build of the images needs, and starts the engine,
+# detached from this terminal. Elsewhere it says what to do and exits 3. It may run twice at once. These variables, with their
+# defaults in brackets, are for tests and for engines in unusual places:
 #
 #	DOCKER_HOST           the engine is somewhere else: nothing is done here
 #	AGENT_ENGINE_SOCKET   its socket                   [/var/run/docker.sock]
 #	AGENT_ENGINE_STATE    where it keeps its pid files [/var/run]
 #	AGENT_ENGINE_LOG      its log                      [/var/log/agent-dockerd.log]
-#	AGENT_ENGINE_ARGS     more words for dockerd       []
+#	AGENT_ENGINE_ARGS     more arguments for dockerd   []
 #	AGENT_ENGINE_WAIT     seconds to wait for a start  [60]
 set -eu
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -25,14 +25,13 @@ patience=${AGENT_ENGINE_WAIT:-60}
 
 say() { printf 'engine: %s\n' "$*" >&2; }
 
-# give_up says what to do, and ends with the exit code of infrastructure.
+# give_up says what to do, and exits with the code for trouble of the infrastructure.
 give_up() {
 	say "$@"
 	exit 3
 }
 
-# answers asks the engine over its socket, with whatever program is there: on
-# a bare Debian that is perl.
+# answers reports whether the engine answers on its socket. It uses whatever program is there: on a bare Debian that is perl.
 answers() {
 	[ -S "$socket" ] || return 1
 	if command -v curl >/dev/null; then
@@ -48,7 +47,7 @@ answers() {
 	fi
 }
 
-# packages lists what is still to be installed. gcc is for the race detector, the rest for the base image.
+# packages lists what is still to be installed. gcc is for the race detector, docker.io is the engine, the rest is for the base image.
 packages() {
 	command -v dockerd >/dev/null || echo docker.io
 	command -v mmdebstrap >/dev/null || echo mmdebstrap
@@ -68,8 +67,7 @@ install_packages() {
 	apt-get -q -y -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 --no-install-recommends install "${wanted[@]}" >&2 9>&-
 }
 
-# runs tells whether the process that a pid file names is alive and of that name. One that is dead but not
-# yet waited for is neither.
+# runs reports whether the process that a pid file names is alive and has that name. A zombie counts as dead.
 runs() { # FILE NAME
 	local pid
 	[ -s "$1" ] || return 1
@@ -78,8 +76,8 @@ runs() { # FILE NAME
 		! grep -q '^State:[[:space:]][ZX]' "/proc/$pid/status" 2>/dev/null
 }
 
-# drop_stale_pid removes a pid file whose process has gone, or is by now
-# another program: the engine would refuse to start, "pid file found".
+# drop_stale_pid removes a pid file whose process has gone, or is another program by now. Otherwise the engine would refuse to
+# start: "pid file found".
 drop_stale_pid() { # FILE NAME
 	if [ -e "$1" ] && ! runs "$1" "$2"; then
 		say "removing the stale $1"
@@ -96,25 +94,25 @@ start_engine() {
 	drop_stale_pid "$state/docker.pid" dockerd
 	drop_stale_pid "$state/docker/containerd/containerd.pid" containerd
 	if [ -s "$state/docker.pid" ]; then
-		# Its package may have started it.
+		# The installation of its package may have started it.
 		engine=$(cat "$state/docker.pid")
 		say "dockerd runs already, as process $engine"
 		return
 	fi
-	# Without systemd somebody has to mount the control groups.
+	# Without systemd, nothing else mounts the control groups.
 	if ! grep -q ' cgroup2\? ' /proc/mounts && [ -d /sys/fs/cgroup ]; then
 		mount -t cgroup2 cgroup2 /sys/fs/cgroup >&2 || true
 	fi
 	say "starting dockerd, its log is $log"
-	# In a session of its own: neither this terminal nor whoever kills our process group ends it. And without
-	# the lock, which it would hold for ever.
+	# The session of its own keeps it alive when this terminal closes or our process group is killed. The lock is closed, since
+	# the engine would hold it forever.
 	export -f say runs drop_stale_pid keep_engine
 	socket=$socket state=$state setsid bash -euc 'keep_engine "$@"' keep_engine "${args[@]}" >>"$log" 2>&1 </dev/null 9>&- &
 	engine=$! ours=yes
 }
 
-# keep_engine runs dockerd, and again where it crashes or is killed, as systemd would: what runs in its
-# containers is lost, what comes after is not. Ended as it was told to, or where it could not start, it stays so.
+# keep_engine runs dockerd, and runs it again if it crashes or is killed, as systemd would: what runs in its containers is lost,
+# but later work is not. If dockerd was told to end, or could not start, it is not run again.
 # shellcheck disable=SC2317 # another bash calls it
 keep_engine() { # ARG…
 	local code dockerd='' told=''
@@ -125,17 +123,17 @@ keep_engine() { # ARG…
 		dockerd -H "unix://$socket" "$@" &
 		dockerd=$! code=0
 		wait "$dockerd" || code=$?
-		while kill -0 "$dockerd" 2>/dev/null; do # a signal ended the wait, and dockerd takes its time
+		while kill -0 "$dockerd" 2>/dev/null; do # a signal ended the wait while dockerd still takes its time
 			wait "$dockerd" || true
 		done
 		say "dockerd ended with $code"
-		# 2 is how a program in Go crashes, and more than 128 a signal.
+		# A Go program that crashes exits with 2, and a code above 128 stands for a signal.
 		[ "$code" -eq 2 ] || [ "$code" -gt 128 ] || return "$code"
 		sleep 1
 	done
 }
 
-# await_engine waits until the engine answers, has died, or the time is over.
+# await_engine waits until the engine answers or has died, or the time is up.
 await_engine() {
 	local deadline=$((SECONDS + patience)) told=$SECONDS
 	until answers; do
@@ -160,8 +158,8 @@ if [ -n "${DOCKER_HOST:-}" ]; then
 	exit 0
 fi
 if answers; then
-	# An engine of somebody else's making: what the base image wants may still be
-	# missing, and is worth a try, but not an error.
+	# Somebody else set up this engine. What the base image needs may still be missing: installing it is worth a try, and a failure
+	# is not an error.
 	if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null && [ -n "$(packages)" ]; then
 		install_packages || say "not everything could be installed; make setup may say what is missing"
 	fi
@@ -177,7 +175,7 @@ if ! command -v dockerd >/dev/null && ! command -v apt-get >/dev/null; then
 	give_up "no Docker engine answers on $socket, and this is not a Debian-like system: install Docker from https://docs.docker.com/engine/install/ and start it, or set DOCKER_HOST"
 fi
 
-# One at a time; the second finds the engine of the first.
+# One at a time: the second finds the engine that the first has started.
 mkdir -p "$state"
 exec 9>"$state/agent-engine.lock"
 flock -w 600 9 || give_up "another set-up has been running for ten minutes: see what it waits for"
@@ -186,14 +184,14 @@ answers && exit 0
 if command -v apt-get >/dev/null; then
 	install_packages || give_up "the packages above could not be installed: see apt-get's words, then run this again"
 fi
-# Twice: after a crash the first start may find what the last one left, and clears it away.
+# Two attempts: after a crash, the first may find leftovers of the last engine, and clears them away.
 for attempt in 1 2; do
 	if start_engine && await_engine; then
 		say "the engine answers on $socket"
 		exit 0
 	fi
 	say "attempt $attempt came to nothing"
-	# One of ours that hangs is ended, so that the next attempt starts afresh. Another's may only be slow.
+	# End an engine of ours that hangs, so that the next attempt starts afresh. Another's may only be slow.
 	if [ -n "$ours" ] && kill "$engine" 2>/dev/null; then
 		wait "$engine" || true
 	fi

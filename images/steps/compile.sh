@@ -1,18 +1,18 @@
 #!/bin/sh
-# Compiles, vets and analyses what the modules of a workspace import of others, without a network: boxes would else do so,
-# each anew.
+# Compiles, vets and analyses what the modules of a workspace import from other modules, without a network. Otherwise every box
+# would do so anew.
 #
 #	compile.sh ROOT…
 #
-# Below /media lie go.mod and go.sum of each ROOT, and .imports with the paths of packages, one a line. Nothing of them is run.
-# What cannot be compiled is left to the boxes.
+# For each ROOT, /media holds go.mod, go.sum, and .imports with the paths of packages, one a line. No code of these packages
+# runs. Whatever cannot be compiled is left to the boxes.
 set -eu
 umask 022
 run=/usr/lib/agent/go/run
 cache=/usr/lib/agent-go
 tmp=$(mktemp -d)
 export HOME="$tmp" GOCACHE=$cache/go-cache STATICCHECK_CACHE=$cache/staticcheck-cache GOWORK=off
-# What does not compile with a compiler of C, for a header that is missing, may have another form without one.
+# A package that a C compiler cannot compile, because a header is missing, may have another form without C.
 if [ -e $cache/cgo ]; then
 	cp -R /media "$tmp/all"
 	chmod -R u+w "$tmp/all"
@@ -23,7 +23,7 @@ if [ -e $cache/cgo ]; then
 		fi
 	done <$cache/found
 fi
-# warm compiles, vets and analyses the package in the current directory, and so what it imports.
+# warm compiles, vets and analyses the package in the current directory, and thereby what it imports.
 warm() {
 	printf 'package warm\n\nimport "testing"\n\nfunc Test(*testing.T) {}\n' >warm_test.go
 	for command in build vet 'vet -json' 'test -c -o /dev/null'; do
@@ -32,7 +32,7 @@ warm() {
 	done
 	$run staticcheck -tests -checks inherit . || :
 }
-# Some of the standard library is another one with C.
+# Some packages of the standard library are different ones with C.
 if [ -e $cache/cgo ]; then
 	mkdir "$tmp/std"
 	cd "$tmp/std"
@@ -48,7 +48,7 @@ for root; do
 	cp -R /media "$tmp/all"
 	chmod -R u+w "$tmp/all"
 	cd "$tmp/all/$root"
-	# For other systems there may be no file of a package.
+	# A package may have files for other systems only.
 	# shellcheck disable=SC2046 # words on purpose
 	$run go list -e -find -f '{{if or .GoFiles .CgoFiles}}{{if ne .Name "main"}}{{.ImportPath}}{{end}}{{end}}' $(grep -vx C .imports) >.found || continue
 	[ -s .found ] || continue

@@ -3,27 +3,27 @@
 #
 #	dependencies.sh [KIND ROOT SETTINGS RETRY MAY]…
 #
-# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip, go, or apt and apt-standby, which are installed already; ROOT is the directory in the workspace. SETTINGS are
-# options, RETRY those of a second attempt, each from a table of the caller's; MAY says how many other attempts there may
-# be of Node's, and behind it, or alone of Python's, which requirements may be left out, one a line, or * for any. Under /media lie the manifests and lock files, in
-# node, python and go, and under /srv the host's certificates. AGENT_NPM and AGENT_PYPI are the registries, and GOPROXY
-# that of Go. AGENT_SCRIPTS=true lets packages run code of theirs. AGENT_SECONDS bounds each run of a package manager.
+# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip or go, or apt or apt-standby, which are installed already. ROOT is the
+# directory in the workspace. SETTINGS are options, and RETRY those of a second attempt, each from a table of the caller. The first line
+# of MAY, for Node alone, says how many more attempts are allowed; the others name the requirements that may be left out, with * for any.
+# /media holds the manifests and lock files in node, python and go, and /srv the host's certificates. AGENT_NPM, AGENT_PYPI and GOPROXY
+# are the registries. AGENT_SCRIPTS=true lets packages run code of their own. AGENT_SECONDS bounds each run of a package manager.
 #
-# What did not succeed at once stands in /deps/.report: the number of the step, then the attempt and why, "without" and
-# a requirement, or "debian" and what stands in for one. A step that cannot be installed ends the script with a line "agent: not installed: NUMBER" and what its
-# package manager says.
+# /deps/.report says what did not succeed at once: the number of the step, then the attempt and why, "without" and a requirement,
+# "foreign", a package and the one that wants it, or "debian" and what stands in for one. A step that cannot be installed ends the script
+# with a line "agent: not installed: NUMBER" and what its package manager says.
 set -eu
 umask 022
 tmp=/deps/.tmp
 mkdir -p "$tmp"
 : >/deps/.report
-# Nothing comes by git: what is asked for so is told at once, and not after a name was looked for.
+# Nothing comes from git: a request for it fails at once, not only after a name was looked up.
 export HOME="$tmp" TMPDIR="$tmp" LC_ALL=C.UTF-8 CI=true GIT_ALLOW_PROTOCOL=none
 if [ -s /srv/ca.crt ]; then
 	export NODE_EXTRA_CA_CERTS=/srv/ca.crt SSL_CERT_FILE=/srv/ca.crt PIP_CERT=/srv/ca.crt
 fi
 
-# answers asks a registry for anything: every answer will do.
+# answers asks a registry for anything: any answer will do. Without one it ends the script.
 answers() {
 	python3 -I - "$1" 2>"$tmp/said" <<'END' || {
 import sys, urllib.error, urllib.request
@@ -42,7 +42,7 @@ END
 	}
 }
 
-# probe asks the registry of each step, before anything is fetched that would be thrown away with the rest.
+# probe asks the registry of each step first. If one does not answer, whatever was fetched would be thrown away.
 probe() {
 	asked=' '
 	while [ $# -gt 0 ]; do
@@ -64,7 +64,7 @@ probe() {
 	done
 }
 
-# run runs a package manager, and keeps what it says and its exit status.
+# run runs a package manager, and keeps its output and its exit status.
 run() {
 	code=0
 	rm -f "$tmp/code"
@@ -73,8 +73,8 @@ run() {
 	return "$code"
 }
 
-# lost is whether a connection broke, or the registry was in trouble, and it may be tried once more: twice in all steps together, after
-# a moment. What was fetched whole by then is kept, but by pip, which has no cache here.
+# lost reports whether a connection broke or the registry was in trouble, and the run may be tried again, after a moment: at most
+# twice in all steps together. What was fetched completely is kept, except by pip, which has no cache here.
 lost() {
 	[ "$lost" -lt 2 ] && [ "$code" != 124 ] || return 1
 	grep -qaiE 'ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|socket hang up|connection (reset|broken|aborted)|timed? ?out|tls handshake|unexpected eof|IncompleteRead|\bE50[0234]\b|\b50[0234] .*(error|bad gateway|unavailable)' "$tmp/said" || return 1
@@ -83,8 +83,8 @@ lost() {
 	sleep "$((lost * 2))"
 }
 
-# refused ends the script, with what the first attempt said. A package manager that was killed, or that has no room, is
-# the machine's trouble.
+# refused ends the script with the output of the first attempt. If the package manager was killed or has no room, that is trouble
+# of the machine, and the step is not named.
 refused() {
 	case $code in
 	124) echo "agent: no end within $AGENT_SECONDS seconds" >"$tmp/said" ;;
@@ -96,13 +96,13 @@ refused() {
 	[ "$code" = 124 ] || { cp "$tmp/said" "$tmp/last" && answers "$registry" && cp "$tmp/last" "$tmp/said"; }
 	[ ! -s "$tmp/first" ] || [ "$code" = 124 ] || cp "$tmp/first" "$tmp/said"
 	echo "agent: not installed: $index" >&2
-	# What it complains of, and not how far it came before.
+	# Print its complaints, not the progress before them.
 	{ grep -aE '^ *(npm (error|ERR!)|error|ERROR|ERR_|\[?ERR|WARN.*ERR|go:|agent:)' "$tmp/said" || tail -n 12 "$tmp/said"; } | head -c 1500 >&2
 	exit "$code"
 }
 
-# foreign leaves out what a package of the registry wants from elsewhere: npm's own log says which, and npm gets a link to
-# nothing in its place. The registry may have another package of that name, which nobody asked for. It fails where there is
+# foreign leaves out what a package of the registry wants from elsewhere. npm's own log names it, and npm gets a link to an empty
+# package instead, since the registry may have another package of that name, which was not asked for. It fails if there is
 # nothing more to leave out.
 foreign() {
 	[ "$kind" = npm ] || [ "$kind" = npm-unlocked ] || return 1
@@ -133,8 +133,8 @@ sys.exit(not new)
 END
 }
 
-# missing leaves out a package that the registry does not have, where that may be: out of every list that names it and of the lock
-# file, and where only other packages want it, they get a link to nothing. It fails where there is nothing more to leave out.
+# missing leaves out a package that the registry does not have, if MAY allows it. It is removed from every list that names it and
+# from the lock file. If only other packages want it, they get an empty one. missing fails if there is nothing more to leave out.
 missing() {
 	mkdir -p "$tmp/empty"
 	echo '{"name":"empty","version":"0.0.0"}' >"$tmp/empty/package.json"
@@ -160,7 +160,7 @@ lists = "dependencies", "devDependencies", "optionalDependencies", "peerDependen
 def unlist(doc):
     return [key for key in lists if isinstance(doc.get(key), dict) and doc[key].pop(name, None) is not None]
 def replace(doc):
-    # npm and yarn give those who want it a link to nothing; pnpm forgets it.
+    # npm and yarn give the packages that want it a link to an empty one; pnpm forgets it.
     place, to = {"pnpm": ("overrides", "-"), "yarn": ("resolutions", f"file:{tmp}/empty")}.get(kind.split("-")[0], ("overrides", f"file:{tmp}/empty"))
     given = (doc.setdefault("pnpm", {}) if kind.startswith("pnpm") else doc).setdefault(place, {})
     return name not in given and not given.update({name: to})
@@ -180,7 +180,7 @@ if not done and not change("package.json", replace):
 if os.path.exists("package-lock.json"):
     change("package-lock.json", unlock)
 if done and os.path.exists("pnpm-lock.yaml"):
-    # Who asks for it stands before the packages, and what nobody asks for is not installed.
+    # The requests come before the packages, and a package that is not requested is not installed.
     with open("pnpm-lock.yaml") as f:
         asked, mark, rest = f.read().partition("\npackages:")
     asked = re.sub(rf"(?m)^( +)(['\"]?){re.escape(name)}\2:.*\n(?:\1 +.*\n)*", "", asked + "\n")
@@ -192,8 +192,8 @@ with open("/deps/.report", "a") as f:
 END
 }
 
-# attempt runs a package manager until it succeeds: first with FIRST, then with RETRY and with SECOND, as far as it may
-# and as long as it refuses for a reason that CONFLICT matches.
+# attempt runs a package manager until it succeeds: first with FIRST, then with RETRY too, then with SECOND in place of FIRST, as far
+# as MAY allows and only while CONFLICT matches the reason for which it refuses.
 #
 #	attempt CONFLICT FIRST RETRY SECOND COMMAND…
 attempt() {
@@ -232,7 +232,7 @@ if [ "$AGENT_SCRIPTS" = true ]; then
 	binary=--prefer-binary
 fi
 
-# npm runs one of its commands; what refuses is its resolver, or a lock file that does not fit.
+# npm runs an npm command. Its resolver may refuse, or npm may refuse a lock file that does not fit.
 npm() {
 	registry=$AGENT_NPM/
 	attempt 'ERESOLVE|EUSAGE' "$1 $settings" "$retry" "$2" /usr/bin/node /usr/lib/agent/npm/npm/bin/npm-cli.js "$scripts" --no-audit --no-fund \
@@ -243,7 +243,7 @@ npm() {
 if [ -d /media/node ]; then
 	cp -R /media/node /deps/node
 	chmod -R u+w /deps/node
-	# Addresses in lock files name a registry that is nowhere; the user's takes its place.
+	# Addresses in lock files name a registry that does not exist; replace it with the user's.
 	python3 -I - "$AGENT_NPM" <<'END'
 import os, sys
 for top, dirs, files in os.walk("/deps/node"):
@@ -293,8 +293,8 @@ while [ $# -gt 0 ]; do
 			--retries 1 --timeout 30 --index-url "$AGENT_PYPI" "$binary" --target /deps/python \
 			--requirement "$tmp/requirements.txt" --constraint /media/python/constraints.txt; do
 			! lost || continue
-			# What an index cannot give is left out, where others remain: the requirement itself, or the one that asks for it. What
-			# does not fit together is tried without what definitions of tests alone ask for.
+			# Leave out what an index cannot give, if others remain: the requirement itself, or the one that asks for it. If requirements
+			# do not fit together, try without those that only definitions of tests ask for.
 			python3 -I - "$tmp" "$index" "$may" <<'END' || refused
 import os, re, sys
 tmp, index, may = sys.argv[1:]
@@ -319,11 +319,11 @@ with open("/deps/.report", "a") as f:
     f.write("".join(f"{index} without {name}\n" for name in names))
 END
 		done
-		# These would run in every interpreter, also in that of a gate.
+		# These would run in every interpreter, including a gate's.
 		rm -rf /deps/python/sitecustomize* /deps/python/usercustomize* /deps/python/__pycache__
 		;;
 	apt-standby)
-		# The step that installed them found out what they are called.
+		# The step that installed them wrote down their names.
 		found=$(cat /usr/lib/agent/standby)
 		for name in $found; do
 			# shellcheck disable=SC2016 # the marks are dpkg's
@@ -344,7 +344,7 @@ END
 		http*) ;;
 		*) answers() { :; } ;;
 		esac
-		# Else a process of Go's that counts goes on, and may make files while they are removed.
+		# Otherwise a process for Go's telemetry lives on, and may make files while they are removed.
 		mkdir -p "$tmp/.config/go/telemetry"
 		echo off >"$tmp/.config/go/telemetry/mode"
 		until run /usr/lib/go-1.26/bin/go mod download; do
@@ -356,9 +356,8 @@ END
 done
 
 if [ -d /deps/node ]; then
-	# A package of the workspace itself is a link to where a box has the workspace, and every place that a
-	# workspace links to exists. Tools that keep something there do so in the box: Vite's translated
-	# settings where they find what they import, caches in /tmp.
+	# A package of the workspace itself is a link to where a box has the workspace, and every place that a workspace links to exists.
+	# Tools that keep files there do so in the box: Vite's translated settings where they find what they import, caches in /tmp.
 	python3 -I - <<'END'
 import os
 base = "/deps/node"
@@ -381,5 +380,5 @@ END
 fi
 cd /
 rm -rf "$tmp"
-# For the users of boxes: what a package's own script made may be meant for its owner alone.
+# For the users of boxes: a package's own script may have made files for their owner alone.
 chmod -R a+rX /deps

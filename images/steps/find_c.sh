@@ -1,10 +1,10 @@
 #!/bin/sh
-# Looks for packages that are compiled with a compiler of C, among what the modules of a workspace import of others, and what those
-# import:
+# Looks for packages that need a C compiler, among what the modules of a workspace import from other modules and what those
+# packages import:
 #
 #	find_c.sh ROOT…
 #
-# /media is that of compile.sh. Each such package, or "C" for the workspace's own, is a line of /usr/lib/agent-go/found, and its ROOT behind it.
+# /media is that of compile.sh. Each line of /usr/lib/agent-go/found is such a package, or "C" for the workspace's own, and its ROOT.
 set -eu
 umask 022
 tmp=$(mktemp -d)

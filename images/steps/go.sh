@@ -3,8 +3,8 @@
 #
 #	go.sh RUN
 #
-# RUN is the text of go_run.sh, which becomes /usr/lib/agent/go/run. The source of the tools is in /media. The go that commands of people, of
-# models and of the workspace's own gates find is started by it too: there is no network from which it could get modules.
+# RUN is the text of go_run.sh, which becomes /usr/lib/agent/go/run. The source of the tools is in /media. The go that commands of
+# people, models and the workspace's own gates find starts through it too: there is no network from which Go could get modules.
 set -eu
 umask 022
 agent=/usr/lib/agent
@@ -15,8 +15,8 @@ ln -s /usr/lib/go-1.26/bin/gofmt /usr/local/bin/
 printf '#!/bin/sh\nexec %s/go/run go "$@"\n' $agent >/usr/local/bin/go
 chmod 0555 /usr/local/bin/go
 
-# Every command that a gate gives has entries of its own in the cache: they are filled by giving it to a program
-# that imports all of the standard library.
+# Each command of a gate has its own entries in the cache. Running it on a program that imports the whole standard library
+# fills them.
 cd /tmp/warm
 printf 'module warm\n\ngo 1.26\n' >go.mod
 {
@@ -30,16 +30,16 @@ for command in 'build -o /tmp/warm/out' vet 'vet -json' test; do
 	# shellcheck disable=SC2086 # words on purpose
 	$agent/go/run go $command .
 done
-# The go command builds a tool to measure a package that has no tests.
+# To measure a package without tests, the go command builds a tool.
 mkdir none
 printf 'package none\n\nfunc None() {}\n' >none/none.go
 $agent/go/run go test -coverprofile=/tmp/warm/profile ./none
 
-# In a cache of links, so that of the tools only they themselves stay.
+# This uses a cache of links, so that only the tools themselves stay.
 cd /media
 GOCACHE=/tmp/go-cache $agent/go/run go build -mod=vendor -ldflags '-s -w' -o $agent/go/ tool
 cd /tmp/warm
-# That parts of the library are old is no fault here.
+# Deprecated parts of the library are not faults here.
 $agent/go/run staticcheck -tests -checks inherit,-SA1019 .
 
 rm -rf $agent/*-cache/trim.txt /tmp/warm /tmp/go* /tmp/staticcheck*

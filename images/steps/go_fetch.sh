@@ -3,12 +3,12 @@
 #
 #	go_fetch.sh GO.MOD GO.SUM
 #
-# The sums of the recipe decide what is taken, whoever serves it: nothing is asked of a checksum database, and a
-# module that the sums do not name is refused. No code of a module is run here.
+# The sums of the recipe decide what is accepted, whatever server it comes from: no checksum database is asked, and a module
+# that the sums do not name is refused. No code of a module runs here.
 set -eu
 export PATH="/usr/lib/go-1.26/bin:$PATH" CGO_ENABLED=0 GOTOOLCHAIN=local GOENV=off GOSUMDB=off GOFLAGS=
 export HOME=/tmp GOPATH=/tmp/go GOCACHE=/tmp/go-build
-# The machine's own certificates, when it brought any: its proxy may be behind a private authority.
+# The machine's own certificates, if there are any: its proxy may use a private authority.
 if [ -s /media/ca.crt ]; then
 	export SSL_CERT_FILE=/media/ca.crt
 fi

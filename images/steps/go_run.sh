@@ -1,25 +1,25 @@
 #!/bin/sh
-# Runs a command of Go in a box: /usr/lib/agent/go/run COMMAND…
+# Runs a Go command in a box: /usr/lib/agent/go/run COMMAND…
 #
-# A box has no network, a read-only root and little memory, while compiling the standard library takes a minute
-# and 160 MB. The image has it compiled, vetted and analysed. Go insists on a cache that it can write to, and
-# links are enough for it: some thousand in /tmp, made in a tenth of a second by the first command of a box.
-# What is compiled depends on these variables; with others it would be compiled anew. What a command of a person sets stays.
+# A box has no network, a read-only root and little memory, while compiling the standard library takes a minute and 160 MB. So the
+# image has it compiled, vetted and analysed. Go insists on a cache that it can write to, but links are enough: the first command
+# of a box makes some thousand in /tmp, in a tenth of a second. These variables decide what is compiled; with other values it would
+# be compiled anew. Values that a person's command sets are kept.
 export PATH="/usr/lib/go-1.26/bin:/usr/lib/agent/go:${PATH:-/usr/local/bin:/usr/bin:/bin}"
 cgo=0
-[ ! -e /usr/lib/agent-go/cgo ] || cgo=1 # what is imported needs it, and there is a compiler for it
+[ ! -e /usr/lib/agent-go/cgo ] || cgo=1 # the imports need it, and there is a compiler for it
 export CGO_ENABLED="${CGO_ENABLED:-$cgo}" GOENV=off GOFLAGS="${GOFLAGS:--buildvcs=false}" GOPROXY="${GOPROXY:-off}" GOSUMDB="${GOSUMDB:-off}" GOTOOLCHAIN=local
 export GOPATH="${GOPATH:-/tmp/go}" GOCACHE="${GOCACHE:-/tmp/go-cache}" STATICCHECK_CACHE="${STATICCHECK_CACHE:-/tmp/staticcheck-cache}"
-# Go counts how it is used in a process that goes on behind a command that ended. Only this file keeps it from that.
+# Go counts its use in a process that outlives the command. Only this file prevents that.
 counts=${XDG_CONFIG_HOME:-${HOME:+$HOME/.config}}
 [ -z "$counts" ] || [ -e "$counts/go/telemetry/mode" ] ||
 	{ mkdir -p "$counts/go/telemetry" && echo off >"$counts/go/telemetry/mode"; } 2>/dev/null || :
-# Modules of a workspace, where any are installed.
+# The modules of a workspace, if any are installed.
 [ ! -d /deps/go ] || export GOMODCACHE="${GOMODCACHE:-/deps/go}"
 
-# link NAME DIRECTORY makes the directory with links to the image's cache of that name, or to that which holds what the workspace
-# imports as well. The fresh trim.txt keeps Go from looking for entries that nobody
-# has used for days, which are all of them. Of two that make it at once one wins.
+# link NAME DIRECTORY fills the directory with links to the image's cache of that name, or to the cache that also holds what the
+# workspace imports. The fresh trim.txt keeps Go from looking for entries that were not used for days, which are all of them. If two
+# commands make the directory at once, one wins.
 link() {
 	[ -d "$2" ] && return
 	from=/usr/lib/agent/$1

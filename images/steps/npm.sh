@@ -1,11 +1,11 @@
 #!/bin/sh
-# Unpacks archives of npm, without npm and without a network:
+# Unpacks npm archives, without npm and without a network:
 #
 #	npm.sh [NAME [LINK=FILE]… --]…
 #
-# The archive of NAME is the one file in /media/NAME, whose content BuildKit has compared with the recipe's
-# digest. It goes to /usr/lib/agent/npm/NAME without the directory that npm packs everything into, and no script
-# of it is run. Each LINK in /usr/local/bin starts that FILE of it.
+# The archive of NAME is the one file in /media/NAME, whose content BuildKit has compared with the recipe's digest. It is unpacked to
+# /usr/lib/agent/npm/NAME, without the directory that npm packs everything into, and none of its scripts runs. Each LINK in
+# /usr/local/bin starts the FILE of the archive.
 set -eu
 npm=/usr/lib/agent/npm
 umask 022

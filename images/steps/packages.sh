@@ -3,9 +3,9 @@
 #
 #	packages.sh "PREPARE" "SUITE…" PACKAGE[=VERSION]…
 #
-# PREPARE is a script to run first. Each SUITE is added to the sources, on the archive that the image already
-# uses, and serves only what the image's own suite does not have. A VERSION that the archive no longer
-# has is replaced by the one it has, with a word about it: a point release must not break set-up.
+# PREPARE is a script to run first. Each SUITE is added to the sources, on the archive that the image already uses, and provides
+# only what the image's own suite does not have. A VERSION that the archive no longer has is replaced by the one that it has, and
+# the script says so: a point release must not break set-up.
 set -eu
 prepare=$1 suites=$2
 shift 2
@@ -13,7 +13,7 @@ export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 
 sh -euc "$prepare"
 
-# No service is started in a build, and nobody reads manuals in a box.
+# A build starts no services, and a box needs no manuals.
 printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
 chmod 0755 /usr/sbin/policy-rc.d
 mkdir -p /etc/dpkg/dpkg.cfg.d
@@ -25,8 +25,8 @@ done >/etc/dpkg/dpkg.cfg.d/agent
 . /etc/os-release
 release=$VERSION_CODENAME
 
-# archive prints the address of the archive that serves the release, from either
-# form of source that Debian knows: one-line lists and deb822 stanzas.
+# archive prints the address of the archive that serves the release, from either of Debian's forms of source: one-line lists and
+# deb822 stanzas.
 archive() {
 	for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
 		[ -f "$list" ] || continue
@@ -76,5 +76,5 @@ apt-get -q -y -o Acquire::Retries=3 --no-install-recommends install $wanted
 
 apt-get clean
 rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/* /usr/sbin/policy-rc.d
-# Nothing in a box may gain a right by starting a program.
+# Starting a program in a box must not grant further rights.
 find / -xdev -type f -perm /6000 -exec chmod a-s {} +

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Writes to /out/versions what is in the image, by asking it:
+# Asks the programs in the image for their versions, and dpkg for those of packages, and writes them to /out/versions:
 #
 #	versions.sh NAME COMMAND [NAME COMMAND]… -- PACKAGE…
 #
-# as lines "tool NAME first-line-with-a-digit" and "package NAME VERSION".
+# as lines "tool NAME first-line-with-a-version" and "package NAME VERSION".
 set -eu
 export LC_ALL=C.UTF-8
 while [ "$1" != -- ]; do

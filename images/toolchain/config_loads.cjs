@@ -1,11 +1,10 @@
 // Stop a tool of node before it loads what a patch wrote as its configuration.
 //
-// Preloaded with NODE_OPTIONS. AGENT_TOUCHED has the paths below /work that the patch wrote, changed or took
-// away, as base64 of gzip of a JSON list, and AGENT_LOADS names a file. As soon as the tool would run one of
-// the paths as a module, or its configuration reads one that is no source, the path is written to
-// the file and the process is killed: none of the patch has run in it by then. A linter reads the sources that it looks
-// at from its own code, so what code of the workspace asks for, or what reads configuration for a tool, is told
-// from that by the stack.
+// Preloaded with NODE_OPTIONS. AGENT_TOUCHED has the paths below /work that the patch wrote, changed or removed, as a JSON list in
+// gzip and base64. AGENT_LOADS names a file. As soon as the tool would run one of these paths as a module, or its configuration
+// reads one that is not a source, the path is written to the file and the process is killed, before anything of the patch has run
+// in it. A linter reads the sources that it checks from its own code. The stack tells such a read from one that code of the workspace
+// asks for, and from one by a package that reads configuration for a tool.
 "use strict";
 
 const fs = require("node:fs");
@@ -17,7 +16,7 @@ const { isMainThread } = require("node:worker_threads");
 
 const WORK = "/work/";
 const SOURCE = /\.(?:[cm]?[jt]s|[jt]sx|vue|svelte|astro|css|scss|less)$/;
-// What programs put between themselves and the configuration that they read.
+// Packages that programs put between themselves and the configuration that they read.
 const READER = /\/node_modules\/(?:jiti|cosmiconfig|lilconfig|@eslint\/eslintrc)\//;
 const OWN = /(?:file:\/\/|[\s(])\/work\/((?:(?!node_modules\/)[^/\s:)]+\/)*(?!node_modules\/)[^/\s:)]+):\d/;
 
@@ -38,8 +37,8 @@ if (touched.size) {
   };
   if (isMainThread) Module.register(pathToFileURL(path.join(__dirname, "config_loads.mjs")), { data: { touched: [...touched], loads: process.env.AGENT_LOADS } });
 
-  // asked stops where the configuration asks for a file; of a directory, for what lay in it.
-  // To look whether there is a source is no reading: that is how a reader finds where configuration may lie.
+  // asked stops the process if the configuration asks for such a file, or for a directory in which such a file is missing now.
+  // Checking whether a source exists is not reading it: that is how a reader finds where configuration may be.
   const asked = (name, of, looks) => {
     if (typeof name !== "string" && !(name instanceof URL) && !Buffer.isBuffer(name)) return;
     let file;

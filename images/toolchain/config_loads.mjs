@@ -1,4 +1,4 @@
-// The part of config_loads.cjs for what is imported: node runs it in a thread of its own.
+// The part of config_loads.cjs for imported modules. Node runs it in a thread of its own.
 import fs from "node:fs";
 import { fileURLToPath } from "node:url";
 

@@ -1,4 +1,4 @@
-"""The languages of the files that are read here: languages.json, which is made from the table in sandbox/workspace/lang."""
+"""The languages of the files that are read here, from languages.json, which is made from the table in sandbox/workspace/lang."""
 
 import json
 import os
@@ -11,12 +11,12 @@ REGEX_AFTER = set(TABLE["regex_after"])
 
 
 def by_name(path):
-    """Tell the language of a file by its extension, or None."""
+    """Return the language of a file by its extension, or None."""
     return BY_EXTENSION.get(os.path.splitext(path)[1].lower())
 
 
 def by_first_line(data):
-    """Tell the language of a script by the line that names its interpreter, or None: by a whole word, else by a part."""
+    """Return the language of a script by the line that names its interpreter, or None. A whole word decides, or else part of one."""
     if not data.startswith(b"#!"):
         return None
     line = data[2:400].split(b"\n", 1)[0].decode("utf-8", "replace")

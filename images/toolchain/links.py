@@ -1,15 +1,15 @@
-"""Find references of static pages to files of the workspace that are not there.
+"""Find references in static pages to files of the workspace that do not exist.
 
 Standard input is a JSON list of HTML and CSS files relative to the current
-directory. Standard output is one JSON document of the shape that syntax.py
-prints, with the rules broken-link and broken-fragment.
+directory. Standard output is one JSON document in the form of syntax.py's,
+with the rules broken-link and broken-fragment.
 
 Only what is certain is reported: a reference with a usual extension, relative
 to its own file, or from the root of a site to a file that no directory has.
-A page that a template engine or a script completes is read for what stands
-in it already, never for its fragments.
+A template is skipped. In a page with scripts, fragments are not judged.
 
-Run as `python3 -I -S -B links.py`. Nothing is opened but the files of the list.
+Run as `python3 -I -S -B links.py`. It opens nothing but the files of the list,
+files called .gitignore and agent.toml.
 """
 
 import fnmatch
@@ -34,7 +34,7 @@ EXTENSIONS = set(
     ".html .htm .css .js .mjs .png .jpg .jpeg .gif .svg .webp .avif .ico .woff .woff2 .ttf .otf .pdf .mp4 .webm .mp3 .ogg"
     .split()
 )
-# Where a reference stands, by element; a link says in rel what it is.
+# The attributes that hold references, by element. The rel of a link says what it is.
 REFERENCES = {
     "a": ["href"], "area": ["href"], "link": ["href"], "script": ["src"], "img": ["src", "srcset"],
     "source": ["src", "srcset"], "video": ["src", "poster"], "audio": ["src"], "track": ["src"], "iframe": ["src"],
@@ -91,7 +91,7 @@ class Site:
         self.ignored = ignored()
 
     def lacks(self, page, reference):
-        """Tell the file that a reference of page names and that is nowhere, or None."""
+        """Return the file that a reference in page names, if it does not exist, or None."""
         if ODD.search(reference):
             return None
         try:
@@ -102,7 +102,7 @@ class Site:
         if url.scheme or url.netloc or posixpath.splitext(path)[1].lower() not in EXTENSIONS or "\0" in path:
             return None
         if path.startswith("/"):
-            # The root of the site may be any directory, and may be served below a name.
+            # Any directory may be the root of the site, which may be served below a name.
             tail = posixpath.normpath(path).lstrip("/")
             below = tail.partition("/")[2]
             there = any(t and "/" + t + "\n" in self.text for t in (tail, below))
@@ -113,18 +113,18 @@ class Site:
         return None if there or self.generated(target) else target
 
     def generated(self, target):
-        """Tell whether a build makes a file, or the snapshot leaves it out."""
+        """Report whether a build makes a file, or the snapshot leaves it out."""
         parts = target.split("/")
         if GENERATED & set(parts):
             return True
-        # A link to a directory was taken for what it is: what lies behind it is unknown.
+        # The snapshot took a link to a directory as it is: what lies behind it is unknown.
         if any(os.path.islink("/".join(parts[:n])) for n in range(1, len(parts))):
             return True
         return any(fnmatch.fnmatch(part, p) for p in self.ignored for part in (*parts, target))
 
 
 def ignored():
-    """List the patterns of files that no snapshot holds, without regard to what brings some of them back."""
+    """List the patterns of files that no snapshot holds, regardless of patterns that bring some of them back."""
     patterns = []
     for root, directories, names in os.walk("."):
         directories[:] = [d for d in directories if d not in (".git", "node_modules")]

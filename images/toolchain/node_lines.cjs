@@ -1,23 +1,22 @@
-// Have a process of node tell which parts of some files it executed.
+// Make a process of node record which parts of some files it executed.
 //
 //     NODE_OPTIONS=--require=node_lines.cjs node …
 //
 // The directory below holds asked.json, a JSON list of absolute paths; without it nothing is
-// done. Each process and each thread of one makes a file of its own there when it starts, and
+// done. Each process, and each of its threads, makes a file of its own there when it starts, and
 // writes to it before it ends, one JSON object a line:
 //
 //     {"scripts": [{"path", "text", "ran": [start, end, …]}], "others": ["path", …]}
 //
-// ran lists the stretches of the text that V8 executed, by its block coverage, in UTF-16 units.
-// The text is that of the file with this name in the directory: the path as it was then, or what a loader
-// made of it, or of something else with a source map that names a file that is asked for.
-// others are the files of the workspace that were executed besides and have no source map. A
-// file without any is that of a process which was killed, or could not be measured.
+// ran lists the ranges of the text that V8 executed according to its block coverage, in UTF-16 units. text names the file in the
+// directory that holds the text: that of the path at the time, or what a loader made of it, or of something else with a source map
+// that names a requested file. others are the other files of the workspace that were executed and have no source map. A file
+// without records comes from a process that was killed or could not be measured.
 //
-// Nothing of the program is changed. A process that a signal ends is ended by the same one once it
-// has written, and a thread is terminated once it has. A process that has begun to write, for which it puts down an empty line, is
-// killed by its parent only when it is done: runners end theirs so half a second after they asked them to. One that takes V8's coverage by
-// itself would find it reset, so it is left alone.
+// The program itself is not changed. A process that a signal ends is ended by the same signal once it has written, and a thread is
+// terminated once it has written. A process that begins to write says so with an empty line; its parent then kills it only when it
+// is done. Otherwise runners would kill theirs half a second after asking them to end. A process that takes V8's coverage by itself
+// would find it reset, so it is left alone.
 "use strict";
 
 const DIRECTORY = "/tmp/agent-lines";
@@ -25,7 +24,7 @@ const ROOT = "/work/";
 const MAX_TEXT = 8 << 20; // characters of one text
 const MAX_OTHERS = 5000;
 const MAX_THREADS = 1024;
-const PATIENCE = 2000; // milliseconds that a thread has to write before it is terminated, and a process that has begun to
+const PATIENCE = 2000; // milliseconds that a thread, or a process that has begun, has to write before it is ended
 const SIGNALS = [1, 2, 15]; // HUP, INT, TERM
 const BEGUN = "\n"; // what a process writes before its record
 
@@ -33,7 +32,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const threads = require("node:worker_threads");
 
-// What the program may put something else in the place of.
+// Taken now, since the program may replace them.
 const { readFileSync, writeFileSync, appendFileSync, existsSync, readdirSync, statSync } = fs;
 const { parse, stringify } = JSON;
 const { kill, pid } = process;
@@ -79,20 +78,20 @@ class Recorder {
     this.kept = new Map(); // path: whether it is recorded, "" for one of the others
   }
 
-  // take writes what was executed since the last time.
+  // take writes what was executed since it was last called.
   take() {
     try {
       let result = [];
       appendFileSync(this.file, BEGUN);
       this.session.post("Profiler.takePreciseCoverage", (error, answer) => (result = error ? [] : answer.result));
       const record = { scripts: [], others: [] };
-      const texts = new Map(); // path and length: the record of such a text
+      const texts = new Map(); // path and length: the record of that text
       for (const script of result) this.add(record, texts, script);
       this.session.post("Debugger.disable");
       for (const s of texts.values()) record.scripts.push({ path: s.path, text: s.text, ran: stretches(s.ran) });
       appendFileSync(this.file, stringify(record) + "\n");
     } catch {
-      // Without its record the process counts as one that was not measured.
+      // Without its record the process counts as not measured.
     }
   }
 
@@ -119,7 +118,7 @@ class Recorder {
     for (let i = 0; i < ran.length; i++) one.ran[i] |= ran[i];
   }
 
-  // text keeps a script's text, for the file may be another one when it is read, and gives its length and name.
+  // text saves a script's text, since the file may have changed when it is read, and returns its length and name.
   text(file, scriptId, length) {
     let text = read(file);
     if (text.length !== length) {
@@ -132,7 +131,7 @@ class Recorder {
   }
 }
 
-// read returns the text of a file as node takes it, "" for none.
+// read returns the text of a file as node takes it, or "" if there is none.
 function read(file) {
   try {
     return readFileSync(file, "utf8").replace(/^\uFEFF/, "");
@@ -141,7 +140,7 @@ function read(file) {
   }
 }
 
-// plainPath is the path that the address of a script stands for, "" for none.
+// plainPath returns the path that the URL of a script stands for, or "" if there is none.
 function plainPath(url) {
   if (url.startsWith("/")) return url.replace(/\?.*$/s, "");
   if (!url.startsWith("file:///")) return "";
@@ -154,7 +153,7 @@ function plainPath(url) {
 
 const executed = (script) => script.functions.some((f) => f.ranges.some((r) => r.count > 0));
 
-// mapped tells of a file that is not asked for whether its source map names one of these, "" when it has no source map.
+// mapped reports, for a file that is not requested, whether its source map names one that is, or "" if it has no source map.
 function mapped(file, names) {
   const found = /\/\/[#@] sourceMappingURL=(\S+)\s*(?:\/\/.*\s*)*$/.exec(read(file));
   if (!found) return "";
@@ -163,7 +162,7 @@ function mapped(file, names) {
   return map === "" ? "" : names.some((name) => map.includes(name));
 }
 
-// stretches lists where a text was executed: start, end, start, end, …
+// stretches lists the ranges of a text that were executed: start, end, start, end, …
 function stretches(ran) {
   const list = [];
   for (let i = 0; i < ran.length; i++) {
@@ -173,11 +172,11 @@ function stretches(ran) {
   return list;
 }
 
-// Threads share the numbers below: 1 for one that is measured, 2 for one that has written.
+// Threads share an array of numbers under this key: 1 for one that is measured, 2 for one that has written.
 const KEY = "agent-lines";
 
-// watchThreads has threads write before they are terminated, and returns what has those write
-// that are left at the end of the process.
+// watchThreads makes threads write before they are terminated. It returns a function that makes those write that are left at the
+// end of the process.
 function watchThreads() {
   const state = new Int32Array(new SharedArrayBuffer(4 * MAX_THREADS));
   threads.setEnvironmentData(KEY, state.buffer);
@@ -201,7 +200,7 @@ function watchThreads() {
   return () => flush([...state.keys()]);
 }
 
-// obeyMain has a thread write when the main one asks for it, and returns what tells that it has.
+// obeyMain makes a thread write when the main one asks for it. It returns a function that tells the main one that it has.
 function obeyMain(recorder) {
   const shared = threads.getEnvironmentData(KEY);
   if (!shared) return () => {};
@@ -222,7 +221,7 @@ function obeyMain(recorder) {
   return done;
 }
 
-// watchChildren has children that write what they executed be killed after that.
+// watchChildren makes the kill of a child wait until the child has written what it executed.
 function watchChildren() {
   const { ChildProcess } = require("node:child_process");
   const end = ChildProcess.prototype.kill;
@@ -234,14 +233,14 @@ function watchChildren() {
       const until = Date.now() + PATIENCE;
       while (["SIGKILL", 9].includes(args[0]) && Date.now() < until && writes(this.pid)) Atomics.wait(still, 0, 0, 5);
     } catch {
-      // Who cannot be waited for is killed as the program wants it.
+      // A child that cannot be waited for is killed as the program wants.
     }
     return end.apply(this, args);
   };
 }
 
-// watchSignals has the process write before a signal ends it. Where the program has a listener
-// of its own, the signal is left to that. No listener of ours is seen.
+// watchSignals makes the process write before a signal ends it. If the program has a listener of its own, the signal is left to
+// that. The program sees no listener of ours.
 function watchSignals(recorder) {
   const Signal = signalHandle();
   const names = require("node:os").constants.signals;
@@ -258,8 +257,8 @@ function watchSignals(recorder) {
   }
 }
 
-// signalHandle is node's own class of what watches a signal. Node makes one when it is told of a first listener, as here of
-// one that nobody adds, and closes it when that is gone; it gives the class away nowhere else.
+// signalHandle returns node's own class for watching a signal. Node makes an instance when it hears of a first listener, here one
+// that is never added, and closes it when the listener is gone. It exposes the class nowhere else.
 function signalHandle() {
   let found;
   const hook = require("node:async_hooks").createHook({
@@ -278,5 +277,5 @@ function signalHandle() {
 try {
   start();
 } catch {
-  // The program goes on as it would.
+  // The program continues as it would without this.
 }

@@ -1,18 +1,18 @@
-// Find what of a file can be executed, on the lines that are asked for.
+// Find what can be executed on the requested lines of a file.
 //
-// It answers for each such line with the pieces of code that begin there:
+// For each such line it returns the pieces of code that begin there:
 //
 //     kind  "plain" for an expression or a statement at the position at, in the statement from … to;
-//           "body" for what is executed when anything between from and to is: what catch catches;
-//           "head" and "callback" for the head of a function with that body; the second is
-//           given to a call, where it stands;
-//           "loaded" for what is executed when the file is
+//           "body" for what is executed when anything between from and to is, such as what catch catches;
+//           "head" and "callback" for the head of a function with that body; a callback is passed
+//           to a call, where it stands;
+//           "loaded" for what is executed when the file is loaded
 //     deep  whether it is inside a function, and so not executed by loading the file
 //
-// Types, comments, brackets and what only declares have none, nor has a function that does nothing.
+// Types, comments, brackets and mere declarations have no pieces, nor does a function that does nothing.
 "use strict";
 
-// codeOf returns them by line, undefined for a text that cannot be parsed.
+// codeOf returns the pieces by line, or undefined if the text cannot be parsed.
 function codeOf(ts, name, text, lines) {
   const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
   if (file.parseDiagnostics.length > 0) return undefined;
@@ -30,7 +30,7 @@ function codeOf(ts, name, text, lines) {
   const add = (line, piece) => {
     if (lines.has(line)) found.set(line, [...(found.get(line) ?? []), piece]);
   };
-  // A text over several lines is on all of them.
+  // A text over several lines counts on all of them.
   const addLeaf = (node, around) => {
     if (node.kind === K.JsxText && node.containsOnlyTriviaWhiteSpaces) return;
     const at = node.getStart(file);
@@ -40,7 +40,7 @@ function codeOf(ts, name, text, lines) {
   const typeOnly = (clause) =>
     clause !== undefined &&
     (clause.isTypeOnly || (!clause.name && clause.namedBindings?.kind === K.NamedImports && clause.namedBindings.elements.length > 0 && clause.namedBindings.elements.every((e) => e.isTypeOnly)));
-  // loads reports whether a statement only says what else is loaded or known under which name.
+  // loads reports whether a statement only says what else is loaded, or under which name it is known.
   const loads = (node) => ts.isImportDeclaration(node) || ts.isExportDeclaration(node) || ts.isImportEqualsDeclaration(node);
   const brings = (node) =>
     ts.isImportDeclaration(node) ? !typeOnly(node.importClause)
@@ -76,7 +76,7 @@ function codeOf(ts, name, text, lines) {
   }
 
   function visitFunction(node, around) {
-    // These are executed where the function is made.
+    // These are executed when the function is made.
     for (const decorator of (ts.canHaveDecorators(node) && ts.getDecorators(node)) || []) visit(decorator, around);
     if (node.name && ts.isComputedPropertyName(node.name)) visit(node.name, around);
     const from = node.body.getStart(file);
@@ -91,7 +91,7 @@ function codeOf(ts, name, text, lines) {
     visit(node.body, { deep: true, from, to: node.body.end });
   }
 
-  // A field of a class is executed when an object is made, a static one when the class is.
+  // A field of a class is executed when an object is made, and a static one when the class is made.
   function visitField(node, around) {
     for (const decorator of ts.getDecorators(node) ?? []) visit(decorator, around);
     if (!node.initializer) return;

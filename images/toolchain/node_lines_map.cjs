@@ -1,19 +1,19 @@
-// Find where a position in a file is in what was executed of it.
+// Find where a position of a file is in the text that was executed for it.
 //
-// A placement answers with the positions in the executed text for one position of the
-// file, and for what lies between two of them; none where it cannot tell.
+// A placement returns the positions in the executed text for one position of the file, or for
+// the range between two of them. It returns none if it cannot tell.
 "use strict";
 
 const path = require("node:path");
 
-// What jest and vite put in front of a module on its first line, and the constructor of functions above it: source
-// maps do not know of it.
+// What jest and vite put in front of a module on its first line, and what the function constructor puts above it. Source maps do
+// not know of it.
 const WRAPPER = /^(?:\(\{"Object\.<anonymous>":function\([^)]*\)\{|(?:async function anonymous\([^)]*\) \{\n)?(?:['"]use strict['"];)?(?:async \([^)]*\)\s*=>\s*\{\{?)?)/;
 const WRAPPED = /__vi|^\(\{"Object|^async function anonymous/;
 
 const DIGITS = new Map([..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].map((c, i) => [c, i]));
 
-// decode calls back with the fields of each segment of a map: line and column, source, its line and column.
+// decode calls each with the fields of every segment of a map: line and column, source, and the line and column there.
 function decode(mappings, each) {
   let [source, line, column] = [0, 0, 0];
   mappings.split(";").forEach((text, generated) => {
@@ -48,7 +48,7 @@ function lineStarts(text) {
   return starts;
 }
 
-// placed is the placement by a source map of the source with that number.
+// placed returns the placement by a source map for the source with that number.
 function placed(map, number, file, text) {
   const front = WRAPPER.exec(text)[0];
   const prefix = WRAPPED.test(front) ? front.length : 0;
@@ -56,7 +56,7 @@ function placed(map, number, file, text) {
   const at = new Map(); // position in the file: those in the text
   let last = "";
   decode(map.mappings, (generated, column, source, line, original) => {
-    // Some maps repeat the last one where a line begins, whatever is there.
+    // Some maps repeat the last segment where a line begins, whatever is there.
     const repeated = last === (last = [source, line, original].join());
     if (repeated) return;
     if (source !== number || generated >= starts.length || line < 0 || line >= lines.length) return;
@@ -65,7 +65,7 @@ function placed(map, number, file, text) {
     if (to < text.length) at.has(from) ? at.get(from).push(to) : at.set(from, [to]);
   });
   const order = [...at.keys()].sort((a, b) => a - b);
-  // first is the index of the first that is not before a position.
+  // first returns the index of the first mapped position that is not before the given one.
   const first = (position) => {
     let [low, high] = [0, order.length];
     while (low < high) {
@@ -75,7 +75,7 @@ function placed(map, number, file, text) {
     return low;
   };
   return {
-    // Where it has no segment of its own, the one before it in its statement tells, or the one behind it.
+    // A position without a segment of its own takes that of the one before it in its statement, or else of the one after it.
     at: (position, from, to) => {
       if (at.has(position)) return at.get(position);
       const next = first(position);
@@ -86,7 +86,7 @@ function placed(map, number, file, text) {
   };
 }
 
-// shifted is the placement of a text that has the file in it as it is.
+// shifted returns the placement for a text that contains the file unchanged.
 function shifted(by) {
   return {
     at: (position) => [position + by],
@@ -94,7 +94,7 @@ function shifted(by) {
   };
 }
 
-// mapOf returns the source map of a text that was loaded from a path; read gives the text of a file.
+// mapOf returns the source map of a text that was loaded from a path; read returns the text of a file.
 function mapOf(script, text, read) {
   const found = [...text.matchAll(/\/\/[#@] sourceMappingURL=(\S+)/g)].at(-1)?.[1];
   if (!found) return undefined;
@@ -108,8 +108,8 @@ function mapOf(script, text, read) {
   return map;
 }
 
-// place is the placement of a file in the text that was loaded from a path, null where the two have nothing
-// to do with each other, and undefined where it cannot be told.
+// place returns the placement of a file in the text that was loaded from a path. It returns null if the two have nothing to do with
+// each other, and undefined if that cannot be determined.
 function place(name, file, script, text, read) {
   const own = name === script;
   const shift = own ? text.indexOf(file) : -1;
@@ -126,7 +126,7 @@ function place(name, file, script, text, read) {
     if (number >= 0) return placed(map, number, file, text);
   }
   if (!own) return null;
-  // Types that were blanked out leave everything in its place. Node itself, which does so, names the file behind it.
+  // Types that were blanked out leave everything in its place. Node itself does that, and adds the file's name at the end.
   return text.replace(/\n\n\/\/# sourceURL=[^\n]*$/, "").length === file.length ? shifted(0) : undefined;
 }
 

@@ -1,21 +1,20 @@
-// Tell which lines of some files were executed, by what node_lines.cjs had the processes of a run record.
+// Report which lines of some files were executed, from what node_lines.cjs made the processes of a run record.
 //
-//     node node_lines_report.cjs ask COMPILER      have processes record it from now on
-//     node node_lines_report.cjs answer COMPILER   and what they recorded
+//     node node_lines_report.cjs ask COMPILER      make processes record it from now on
+//     node node_lines_report.cjs answer COMPILER   report what they recorded
 //
-// COMPILER is the directory of the package typescript. Standard input is a JSON object of lists of lines, from 1, by paths
-// relative to the current directory. The answer is one JSON document:
+// COMPILER is the directory of the package typescript. Standard input is a JSON object that maps paths relative to the current
+// directory to lists of lines, counted from 1. The answer is one JSON document:
 //
-//     {"code":   {"path": [line, …]},  those on which something can be executed
-//      "ran":    {"path": [line, …]},  and was
-//      "never":  ["path", …],          the files of these that nothing loaded
-//      "others": ["path", …],          what was loaded besides and has no source map
-//      "idle":   false,                processes told all they executed, and nothing of the workspace was
+//     {"code":   {"path": [line, …]},  lines on which something can be executed
+//      "ran":    {"path": [line, …]},  those of them that were executed
+//      "never":  ["path", …],          requested files that nothing loaded
+//      "others": ["path", …],          other files that were loaded and have no source map
+//      "idle":   false,                whether processes told all they executed, and it was nothing of the workspace
 //      "lost":   false}                whether a process left no record, or a broken one
 //
-// A file of which it cannot tell is in none of the first three. What has to be true of a line that is
-// executed: code on it outside of functions is executed by loading the file, which counts only where the line
-// has nothing else; the head of a function is executed when its body is.
+// A file about which nothing can be said is in none of the first three. Code outside of functions is executed by loading
+// the file, which counts only if the line has nothing else. The head of a function counts as executed if its body is.
 "use strict";
 
 const fs = require("node:fs");
@@ -38,14 +37,14 @@ function ask() {
 
 let left = MAX_ALL;
 
-// read returns the text of a file; one that is no file, or too much, throws.
+// read returns the text of a file. It throws if there is no file, or too much text.
 function read(file) {
   const { size } = fs.statSync(file);
   if (size > MAX_FILE || (left -= size) < 0) throw new Error("too large");
   return fs.readFileSync(file, "utf8").replace(/^\uFEFF/, "");
 }
 
-// Runs are the texts of which something was executed, by path and text.
+// Runs holds the texts of which something was executed, by path and text.
 class Runs {
   all = new Map();
   others = new Set();
@@ -83,7 +82,7 @@ class Runs {
   }
 }
 
-// executed reports whether one of some pieces of a line was, undefined where the text has none of them.
+// executed reports whether one of a line's pieces was executed, or undefined if the text has none of them.
 function executed(pieces, placement, ran) {
   const heads = pieces.filter((p) => p.kind === "head");
   const deep = pieces.filter((p) => p.deep);
@@ -97,7 +96,7 @@ function executed(pieces, placement, ran) {
   return known;
 }
 
-// traced adds what is known of one file to the answer.
+// traced adds what is known about one file to the answer.
 function traced(ts, answer, file, lines, runs) {
   const name = path.join(root, file);
   let text;
@@ -125,7 +124,7 @@ function traced(ts, answer, file, lines, runs) {
   answer.code[file] = list(loaded > 0 ? told : code.keys());
   answer.ran[file] = list(ran);
   if (loaded === 0) answer.never.push(file);
-  // A process that was not heard may have executed the others.
+  // A process that left no record may have executed the other lines.
   if (runs.lost && ran.size < answer.code[file].length) for (const part of [answer.code, answer.ran]) delete part[file];
 }
 
@@ -137,7 +136,7 @@ function answer() {
   const all = { code: {}, ran: {}, never: [], others: [], idle: false, lost: runs.lost };
   const seen = runs.all.size > 0 || runs.others.size > 0;
   all.idle = !seen && runs.heard > 0 && !runs.lost;
-  // Where nothing of the workspace was seen and something may have been missed, nothing can be told.
+  // If nothing of the workspace was seen and something may have been missed, nothing can be said.
   if (seen || all.idle) {
     const ts = require(path.join(process.argv[3], "lib/typescript.js"));
     for (const [file, lines] of Object.entries(asked)) traced(ts, all, file, lines, runs);

@@ -1,19 +1,18 @@
-// A reporter for node's own test runner: what happened, one JSON object a line.
+// A reporter for node's own test runner. It writes what happened, one JSON object a line.
 //
 //     node --test --test-reporter=node_reporter.mjs --test-reporter-destination=RECORD …
 //
 // The record is the result; what tests print is for people. It has the form
-// of that of run_tests.py:
+// of the record of run_tests.py:
 //
 //     {"kind": "collect", "id", "outcome", "file", "line", "message"}
 //     {"kind": "test", "id", "outcome", "file", "line", "message", "within"}
 //     {"kind": "finished", "status": N, "tests": N}
 //
-// An id is "file::suite > name", with the file relative to AGENT_WORKSPACE or else to
-// the current directory, and empty for a test that a helper outside of the workspace makes: node
-// does not say which file it stands in. A test that fails because of those in it is "within". A file
-// that does not come to its end is a collect record with the outcome error. The reporter runs in the runner's process and
-// the tests in others, so that none of them can end it or write in its name.
+// An id is "file::suite > name", with the file relative to AGENT_WORKSPACE, or else to the current directory. The file is empty
+// for a test that a helper outside the workspace makes, since node does not say which file it is in. A test that fails because of
+// the tests in it is "within". A file that does not run to its end is a collect record with the outcome error. The reporter runs
+// in the runner's process and the tests run in others, so none of them can end it or write in its name.
 
 import path from "node:path";
 
@@ -25,7 +24,7 @@ function relative(file) {
   return p && !p.startsWith("..") && !path.isAbsolute(p) ? p : "";
 }
 
-// place is the first frame of a stack that lies in the workspace.
+// place returns the first frame of a stack that is in the workspace.
 function place(stack) {
   for (const m of String(stack ?? "").matchAll(/(?:file:\/\/)?(\/[^\s():]+):(\d+)(?::\d+)?/g)) {
     const file = m[1].includes("/node_modules/") ? "" : relative(m[1]);
@@ -36,7 +35,7 @@ function place(stack) {
 
 const text = (cause, otherwise) => String(cause?.message ?? cause ?? otherwise).slice(0, MAX_MESSAGE);
 
-// complaint is the line of a crashed file's output that says what is wrong.
+// complaint returns the line of a crashed file's output that says what is wrong.
 const complaint = (output) => /^\s*((?:\w*Error|Uncaught)\b.*)$/m.exec(output)?.[1] ?? "";
 
 export default async function* record(source) {
@@ -55,7 +54,7 @@ export default async function* record(source) {
     if (type !== "test:pass" && type !== "test:fail") continue;
     const file = relative(data.file);
     const error = data.details?.error;
-    // A file itself is reported as a test that is called like it.
+    // The file itself is reported as a test that has its name.
     if (data.nesting === 0 && path.resolve(data.name) === data.file) {
       if (type === "test:pass") {
         tests++;
@@ -68,7 +67,7 @@ export default async function* record(source) {
       continue;
     }
     const stack = [...(names.get(data.file) ?? []).slice(0, data.nesting), data.name];
-    // What a suite says beside its tests is the fault of a hook.
+    // A failure of a suite that is not one of its tests' is the fault of a hook.
     if (data.details?.type === "suite" && (type === "test:pass" || error?.failureType === "subtestsFailed")) continue;
     let id = `${file}::${stack.join(" > ")}`;
     used.set(id, (used.get(id) ?? 0) + 1);

@@ -1,16 +1,15 @@
-"""The distributions that a workspace is itself, for importlib.metadata: nothing installs them in a box.
+"""Present the workspace's own distributions to importlib.metadata: nothing installs them in a box.
 
     distributions(context)
     write_scripts(directory, paths)
 
-The first is what a finder answers with (docs.python.org/3/library/importlib.metadata, "Extending the search algorithm"); trace.pth has one in
-every interpreter of a box. The second makes the commands of a project as pip does when it installs one, for tests that start them.
+The first is what a finder answers with (docs.python.org/3/library/importlib.metadata, "Extending the search algorithm"); trace.pth adds one
+to every interpreter of a box. The second makes the commands of a project, as pip does when it installs one, for tests that start them.
 
-What is really installed is found before. Names, versions and entry points are those of pyproject.toml, setup.cfg and setup.py in
-the workspace's directory and two levels below, of which nothing is run. A version that is found out when the project is built is
-looked for in its modules, and is 0.0.0 where it is not there. Only the project in the workspace's own directory has entry points,
-to modules that are there: those of others nothing would find. Entry points of pytest are left out: a patch that writes one would
-have its code in pytest before any test.
+Installed distributions are found first. Names, versions and entry points come from pyproject.toml, setup.cfg and setup.py in the
+workspace's directory and up to two levels below; none of them is run. A version that only a build determines is looked for in the project's
+modules, or else is 0.0.0. Only the project in the workspace's own directory has entry points, to modules that exist: those of other
+projects would not be found. Entry points of pytest are left out: a patch that adds one would have its code in pytest before any test.
 """
 
 import configparser
@@ -31,7 +30,7 @@ VERSION = re.compile(r"""^(?:__version__|version|VERSION|__VERSION__)\s*(?::\s*\
 
 
 class Own(importlib.metadata.Distribution):
-    """A distribution of which no file is installed."""
+    """A distribution without installed files."""
 
     def __init__(self, root, texts):
         self.root, self.texts = root, texts
@@ -44,14 +43,14 @@ class Own(importlib.metadata.Distribution):
 
 
 def distributions(context=None):
-    """Yields those that a context asks for: by name, and not where it names other places to look in."""
+    """Yield those that match the name in a context, or all without one. There are none if the context names other places to look in."""
     if context is not None and "path" in vars(context):
         return
     wanted = getattr(context, "name", None)
     for root in roots():
         try:
             project = read(root)
-        except Exception:  # whatever a workspace holds is no reason to fail
+        except Exception:  # nothing that a workspace holds is a reason to fail
             continue
         if project["name"] and (wanted is None or plain(project["name"]) == plain(wanted)):
             yield Own(root, texts(root, project))
@@ -59,7 +58,7 @@ def distributions(context=None):
 
 @functools.cache
 def roots():
-    """The directories with a manifest, which are looked for once in a process: many ask many times."""
+    """Return the directories with a manifest. They are looked for once in a process, since many callers ask many times."""
     found = set()
     for above in ("", "*/", "*/*/"):
         for name in MANIFESTS:
@@ -80,7 +79,7 @@ def text(*path):
 
 
 def read(root):
-    """What the manifests of one directory say; the first that says something has it."""
+    """Return what the manifests of one directory say. The first that sets a field decides."""
     project = {"name": "", "version": "", "summary": "", "groups": {}}
     place = ""
     if found := text(root, "pyproject.toml"):
@@ -122,7 +121,7 @@ def points_of(lines):
 
 
 def written(script):
-    """The entry points that a setup.py spells out, by group."""
+    """Return the entry points that a setup.py spells out, by group."""
     import ast
 
     groups = {}
@@ -152,7 +151,7 @@ sys.exit({call}())
 
 
 def write_scripts(directory, paths):
-    """Makes the commands of the project in the workspace's own directory, which find its modules in paths. Returns their names."""
+    """Write the commands of the project at the workspace's top to directory. They find its modules in paths. Return their names."""
     import sys
 
     names = []

@@ -4,9 +4,9 @@
     python3 run_mypy.py run TREE WORK ARG...    mypy, in the patched workspace
 
 keep makes TREE the workspace as it is now. Standard input is a JSON list of the paths below WORK
-that the patch will change: they are copied, and the directories and files that it leaves alone
-are links. run takes every import of a module below WORK from TREE, however it is asked for,
-and what a plugin opens below WORK too. What mypy looks at is read from WORK as ever.
+that the patch will change. They are copied; directories and files that it leaves alone become
+links. run takes every import of a module below WORK from TREE, however it is requested, and also
+what a plugin opens below WORK. The files that mypy checks are read from WORK as usual.
 """
 
 import builtins
@@ -21,7 +21,7 @@ from importlib import _bootstrap_external as external
 
 
 def keep(tree: str, work: str, paths: list[str]) -> None:
-    """Make tree from work, where only the paths will change."""
+    """Make tree from work, in which only the paths will change."""
     within: dict[str, set[str]] = {"": set()}
     for p in paths:
         while p:
@@ -41,7 +41,7 @@ def keep(tree: str, work: str, paths: list[str]) -> None:
 
 
 def run(tree: str, work: str, args: list[str]) -> None:
-    """Run mypy with the imports of work from tree."""
+    """Run mypy, with imports below work taken from tree."""
 
     def instead(path: object) -> object:
         if not isinstance(path, (str, os.PathLike)):
@@ -61,7 +61,7 @@ def run(tree: str, work: str, args: list[str]) -> None:
         place = instead(path)
         if place is path:
             raise ImportError(path)
-        # A directory that is not there finds nothing.
+        # A directory that does not exist finds nothing.
         return zipimport.zipimporter(place) if os.path.isfile(place) else importlib.machinery.FileFinder(place, *loaders)
 
     sys.path_hooks.insert(0, hook)
@@ -82,7 +82,7 @@ def run(tree: str, work: str, args: list[str]) -> None:
 
     builtins.open = io.open = opened
 
-    sys.path[0] = os.path.dirname(sys.executable)  # as for the program mypy
+    sys.path[0] = os.path.dirname(sys.executable)  # as for the mypy program
     sys.argv = ["mypy", *args]
     from mypy.__main__ import console_entry
 

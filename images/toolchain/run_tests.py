@@ -3,7 +3,7 @@
     python3 run_tests.py RECORD [pytest arguments]
 
 The record is the result; what pytest prints is for people, and a test can
-print anything. Records, in the order in which they happen:
+print anything. Records, in the order in which they are written:
 
     {"kind": "collected", "ids": [...]}
     {"kind": "collect", "id", "outcome", "file", "line", "message"}
@@ -12,26 +12,26 @@ print anything. Records, in the order in which they happen:
     {"kind": "altered", "names": [...]}
     {"kind": "finished", "status": N, "tests": N}
 
-A test record is that of the test which started last, or names another in "id".
+A test record is about the test that started last, or names another in "id".
 The outcome of a test is passed, failed, error (in its set-up or tear-down),
 skipped or xfailed; that of a collect record is error or skipped. An altered record names
-what runs the tests and is the workspace's own now: see Watched. Without the
-last record the session did not come to its end, whatever its exit status.
+those parts of what runs the tests that are now the workspace's own: see Watched. Without
+the finished record the session did not run to its end, whatever its exit status.
 
-AGENT_TEST_FILES names further files with tests, one a line, besides those that
-the workspace's own patterns match. AGENT_TEST_PATHS names the directory to run
-pytest from, below the one that this is started in, the workspace, and others that
-its tests import from. IDs and files are told from the workspace all the same.
-AGENT_TEST_PATIENCE is how long a test may wait while nothing runs, see stalled.py.
+AGENT_TEST_FILES lists further files with tests, one a line, besides those that
+match the workspace's own patterns. AGENT_TEST_PATHS lists the directory to run pytest
+from, and then others that its tests import from, as paths in the workspace, which is
+where this starts. IDs and files are relative to the workspace in any case.
+AGENT_TEST_PATIENCE is how long a test may wait while nothing runs: see stalled.py.
 
-Plugins of pytest that are installed are loaded, as pytest does it by itself: the image
-has none, so they are what the workspace depends on. Left out are those that report,
-order, spread, repeat, end or measure tests, or lint: their work is done otherwise here,
-and some take the record apart. Where pytest does not start with them, it is started
-without; AGENT_TEST_PLUGINS=off says so.
+Installed plugins of pytest are loaded, as pytest does by itself: the image has none,
+so they are dependencies of the workspace. Plugins that report, order, spread, repeat,
+end or measure tests, or lint, are left out: their work is done in another way here,
+and some break the record. If pytest does not start with the plugins, it is started
+without them; AGENT_TEST_PLUGINS=off requests that.
 
-The recorder is handed to pytest as an object, so nothing of this directory is
-importable by the tests.
+The recorder is handed to pytest as an object, so the tests can import nothing
+from this directory.
 """
 
 import ast
@@ -62,8 +62,8 @@ FRAME = re.compile(r'^(?:E\s+)?(?:File "([^"\n]+)", line (\d+)|([^\s:]+):(\d+): 
 
 
 class Watched:
-    """What decides how a test ends: functions of pytest, of unittest and of the recorder, and the builtins, as
-    they were before anything of the workspace was loaded.
+    """What decides how a test ends, as it was before anything of the workspace was loaded: functions of pytest,
+    pluggy, unittest and the recorder, and the builtins.
 
     Code under test runs in the process of its tests, and can put its own in their place.
     """
@@ -92,7 +92,7 @@ class Watched:
                 self.kept.append((owner, name, key, value, getattr(value, "__code__", None)))
 
     def altered(self):
-        """The names of those that are the workspace's own now. What is installed may do as it likes."""
+        """Yield the names of those that are now the workspace's own. Installed packages may replace anything."""
         for owner, name, key, value, code in self.kept:
             now = vars(owner).get(key)
             if (now is not value or getattr(now, "__code__", None) is not code) and not self.installed(now):
@@ -104,7 +104,7 @@ class Watched:
         return os.path.isfile(path) and not os.path.realpath(path).startswith(self.top)
 
     def plugins(self, manager):
-        """The files of the workspace that take part in what pytest does, but for conftest.py, which is known by its name."""
+        """Yield the files of the workspace that hook into pytest, except conftest.py, which is known by its name."""
         for plugin in manager.get_plugins():
             module = plugin if isinstance(plugin, types.ModuleType) else sys.modules.get(type(plugin).__module__)
             path = os.path.realpath(getattr(module, "__file__", None) or "")
@@ -142,7 +142,7 @@ class Recorder:
             self.out.flush()
 
     def pytest_collection_finish(self, session):
-        # Before a patch and with it the same examples are tried: what is found by chance alone is no patch's.
+        # The same examples are tried before a patch and with it: a failure found only by chance is not the patch's.
         core = sys.modules.get("hypothesis.core")
         if core is not None and getattr(core, "global_force_seed", 0) is None:
             core.global_force_seed = 0
@@ -155,7 +155,7 @@ class Recorder:
             self.write("collect", id=self.named(report.nodeid), outcome=outcome, **self.crash(report))
 
     def pytest_runtest_logstart(self, nodeid, location):
-        # Now and then: what was replaced may be put back before the end.
+        # Check now and then, since a replaced function may be put back before the end.
         if self.tests & (self.tests - 1) == 0:
             self.watch()
         self.started = self.named(nodeid)
@@ -181,7 +181,7 @@ class Recorder:
         self.write("finished", status=int(exitstatus), tests=self.tests)
 
     def named(self, nodeid):
-        """The ID of pytest, which begins at its root, as it begins at the workspace."""
+        """Return an ID of pytest, which is relative to its root, as one relative to the workspace."""
         if self.root == self.top:
             return nodeid
         file, cut, rest = nodeid.partition("::")
@@ -195,7 +195,7 @@ class Recorder:
         return "passed" if report.when == "call" else ""
 
     def crash(self, report):
-        """Say where and why: the last frame inside the workspace, and the exception's line."""
+        """Return where and why it failed: the last frame inside the workspace, and the exception's line."""
         long = report.longrepr
         if isinstance(long, tuple) and len(long) == 3:  # a skip: file, line, reason
             return {"file": self.relative(long[0]), "line": long[1], "message": str(long[2])[:MAX_MESSAGE]}
@@ -222,7 +222,7 @@ class Recorder:
         return found
 
     def last_mention(self, text):
-        """Find the place in a report that pytest keeps as text only, as it does for modules."""
+        """Find the place in a report that pytest keeps only as text, as it does for modules."""
         found = None
         for m in FRAME.finditer(text):
             path = self.relative(m[1] or m[3])
@@ -231,15 +231,15 @@ class Recorder:
         return found
 
     def relative(self, path):
-        """The path inside the workspace, "" for one that is elsewhere."""
+        """Return the path inside the workspace, or "" if it is elsewhere."""
         path = os.path.normpath(os.path.join(self.root, str(path)))
         inside = path.startswith(self.top + os.sep)
         return path[len(self.top) + 1 :] if inside else ""
 
 
 def read_blocks():
-    """Has pytest take apart the function or class in which a test failed, and not the whole file: that is most of what
-    it takes to tell of one. Without what this is made for pytest does as it always does.
+    """Make pytest parse only the function or class in which a test failed, not the whole file: parsing is most of the
+    work of reporting a failure. If pytest lacks the functions that this replaces, it works as usual.
     """
     try:
         from _pytest._code import code, source
@@ -262,13 +262,13 @@ def read_blocks():
             if isinstance(part, (ast.stmt, ast.ExceptHandler)):
                 starts.add(part.lineno - 1)
                 starts.update(decorator.lineno - 1 for decorator in getattr(part, "decorator_list", ()))
-                # The line of "else" and "finally" is a beginning too.
+                # The lines of "else" and "finally" are beginnings too.
                 starts.update(block[0].lineno - 2 for block in (getattr(part, "orelse", ()), getattr(part, "finalbody", ())) if block)
         return max(n for n in starts if n <= lineno), min((n for n in starts if n > lineno), default=node.bottom)
 
     @functools.wraps(text_of)
     def text_of_file(obj):
-        # Python looks for the module of the file first, and for that at the files of all modules.
+        # Python would first look for the module of the file, and for that at the files of all modules.
         if not isinstance(obj, types.CodeType):
             return text_of(obj)
         linecache.checkcache(obj.co_filename)
@@ -285,8 +285,8 @@ def read_blocks():
 
 
 def block_at(lines, lineno):
-    """The tree of the function or class at the top of a file that holds a line, with "bottom", the line behind it, None for the end
-    of the file. It is None where there is none, or where its extent is not as its indentation says."""
+    """Return the tree of the function or class at the top of a file that holds a line. Its attribute "bottom" is the line after it,
+    or None at the end of the file. Return None if there is none, or if its indentation does not show its extent."""
 
     def begins(n):
         return lines[n][:1] not in ("", " ", "\t", "\f", "#")
@@ -305,7 +305,7 @@ def block_at(lines, lineno):
 
 
 def plugins():
-    """The options that load what is installed, by the names of its entry points."""
+    """Return the options that load the installed plugins, by the names of their entry points."""
     if os.environ.pop("AGENT_TEST_PLUGINS", "") == "off":
         return []
     names = {e.name for e in importlib.metadata.entry_points(group="pytest11")}
@@ -313,11 +313,11 @@ def plugins():
 
 
 def install_project(paths):
-    """Gives the programs that tests start what an editable install of the workspace's project would: its commands, in front of
-    others, and its modules, behind those of others. PYTHONPATH alone is lost where a test sets one of its own."""
+    """Give the programs that tests start what an editable install of the workspace's project would: its commands, before others,
+    and its modules, after others. PYTHONPATH alone is lost if a test sets its own."""
     own = {"__name__": "agent_own_metadata"}
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "own_metadata.py"), encoding="utf-8") as f:
-        exec(compile(f.read(), f.name, "exec"), own)  # not imported: nothing of this directory is
+        exec(compile(f.read(), f.name, "exec"), own)  # not imported, like everything in this directory
     try:
         if own["write_scripts"](COMMANDS, paths):
             os.environ["PATH"] = COMMANDS + os.pathsep + os.environ.get("PATH", os.defpath)
@@ -326,12 +326,12 @@ def install_project(paths):
             os.makedirs(place, exist_ok=True)
             with open(os.path.join(place, "workspace.pth"), "w", encoding="utf-8") as f:
                 f.writelines(path + "\n" for path in paths if "\n" not in path)
-    except Exception as e:  # whatever a workspace holds, its tests run
+    except Exception as e:  # its tests run, whatever a workspace holds
         print(f"install the project: {e}", file=sys.stderr)
 
 
 def end_stalled(record):
-    """Has stalled.py, which is no child of this process, interrupt a test that waits for what never comes."""
+    """Have stalled.py, which is not a child of this process, interrupt a test that waits for something that never comes."""
     number = signal.SIGRTMIN + 9
 
     def interrupt(*_):
@@ -360,8 +360,8 @@ def main():
     env, top = dict(os.environ), os.getcwd()
     recorder = Recorder(sys.argv[1])
     end_stalled(sys.argv[1])
-    # pytest comes from where it is installed, whatever the workspace calls its
-    # files; after that, as `python3 -m pytest` does, the workspace comes first.
+    # pytest is imported from where it is installed, whatever the workspace's files
+    # are called; after that the workspace comes first, as with `python3 -m pytest`.
     del sys.path[0]
     try:
         import pytest
@@ -370,7 +370,7 @@ def main():
         return 127
     read_blocks()
     recorder.watched = Watched(recorder.top)
-    # The workspace is not on the path yet: what it says of itself loads nothing.
+    # The workspace is not on the path yet, so its own metadata loads nothing.
     loaded = plugins()
     os.chdir(recorder.root)
     roots = recorder.paths
@@ -382,8 +382,8 @@ def main():
     try:
         code = pytest.main(loaded + sys.argv[2:], plugins=[recorder])
     finally:
-        # Where warnings are errors, a file that is left open would have the last
-        # word, over what pytest itself said.
+        # If warnings are errors, a file that is left open would have the last
+        # word and override what pytest itself said.
         recorder.out.close()
     if loaded and code == pytest.ExitCode.USAGE_ERROR and not os.path.getsize(sys.argv[1]):
         os.remove(sys.argv[1])

@@ -2,12 +2,12 @@
 
     python3 -I -S stalled.py PID SIGNAL RECORD [SECONDS,...]
 
-PID runs tests and adds a line to RECORD whenever one begins or ends; it raises an error in its main thread on SIGNAL. A test that
-waits for a server which never started, and sets itself no limit, would otherwise use up the time of all the others.
+PID runs tests and adds a line to RECORD whenever one begins or ends. On SIGNAL it raises an error in its main thread. Without this,
+a test that waits for a server that never started, and sets itself no limit, would use up the time of all the others.
 
-A test is stalled when RECORD has not grown for the first of the SECONDS, and the processes of the box have used next to none of the
-processor meanwhile: one that computes, or that a busy machine keeps from computing, is not. What one test waited for in vain is often what
-the next ones wait for, so they get less time. This process ends with PID, or when RECORD is gone.
+A test is stalled if RECORD has not grown for the first of the SECONDS, and the processes of the box have used next to no processor time
+meanwhile. A test that computes, or that a busy machine keeps from computing, is not stalled. The next tests often wait in vain for the
+same thing, so they get less time. This process ends with PID, or when RECORD is gone.
 """
 
 import glob
@@ -15,13 +15,13 @@ import os
 import sys
 import time
 
-PATIENCE = "60,10,3"  # of the first test, the second and the others
-BUSY = 0.2  # processors, and the share of looks at which a process was running
+PATIENCE = "60,10,3"  # seconds for the first stalled test, the second and the others
+BUSY = 0.2  # of a processor, and the share of looks at which a process was running
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def stat(pid):
-    """The fields of /proc/PID/stat behind the name of the program: state, parent, ..."""
+    """Return the fields of /proc/PID/stat after the name of the program: state, parent, ..."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
             return f.read().rpartition(")")[2].split()
@@ -35,7 +35,7 @@ def begun(pid):
 
 
 def used():
-    """The seconds of processor of all processes, with those of their children that have ended, and whether one is computing or about to."""
+    """Return the processor seconds of all processes and of their children that have ended, and whether one is computing or about to."""
     ticks, running = 0, False
     for path in glob.iglob("/proc/[0-9]*"):
         pid = path.rpartition("/")[2]

@@ -9,8 +9,8 @@ Standard output is one JSON object a line, one line for every path:
      "references":  [{"name", "on", "lines"}],
      "problem"}
 
-A file that cannot be read or parsed has a problem; the others go on. The
-meaning of every field stands with its Go type in orchestrator/ledger.
+A file that cannot be read or parsed gets a problem, and the others are still scanned.
+The Go types in orchestrator/ledger document the meaning of every field.
 
 Run as `python3 -I -S -B symbols.py`: isolated from the environment, from the
 current directory and from site. Nothing in the scanned tree configures it.
@@ -34,7 +34,7 @@ import symbols_python  # noqa: E402
 
 MAX_SIZE = 1 << 20  # bytes; larger files are data, not source
 FILE_SECONDS = 5  # of processor time, for one file
-MAX_DEFINITIONS = 10_000  # in one file, and so on
+MAX_DEFINITIONS = 10_000  # in one file, as are the next two
 MAX_REFERENCES = 20_000
 MAX_IMPORTS = 5_000
 MAX_LINES = 20  # of one reference
@@ -58,7 +58,7 @@ BY_NAME = {
 
 
 class Late(BaseException):
-    """The time for one file is over. Not an Exception, so that no parser swallows it."""
+    """Raised when the time for one file is over. It is not an Exception, so that no parser swallows it."""
 
 
 def late(signum, frame):
@@ -86,7 +86,7 @@ def read(path):
 
 
 def parser(path, data):
-    """Choose by name and extension; a script's first line decides where these say nothing."""
+    """Choose a parser by name and extension. If these say nothing, a script's first line decides."""
     named = BY_NAME.get(os.path.basename(path))
     if named:
         return named
@@ -126,7 +126,7 @@ def scan(path):
 
 
 def bounded(found):
-    """Cut what was found to the bounds; names that are too long to be names are left out."""
+    """Cut the findings to their bounds, and leave out names that are too long to be names."""
     definitions = [d for d in found.definitions if d["name"] and name(d["name"]) and name(d["parent"])]
     for d in definitions:
         d["signature"] = plain(d["signature"])
@@ -147,12 +147,12 @@ HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u
 
 
 def plain(text):
-    """Return text on one line, without what does not show, cut to its bound."""
+    """Return text on one line, without invisible characters, cut to its bound."""
     return HIDDEN.sub("", " ".join(text.split()))[:MAX_TEXT]
 
 
 def name(text):
-    """Report whether text may be a name: short, and nothing hidden in it."""
+    """Report whether text may be a name: short, and without hidden characters."""
     return len(text) <= MAX_NAME and not HIDDEN.search(text)
 
 
@@ -163,12 +163,12 @@ def encode(answer):
 
 
 def work(paths, out):
-    """Scan paths in this process, writing each answer when it is there."""
+    """Scan paths in this process, and write each answer as soon as it is there."""
     signal.signal(signal.SIGVTALRM, late)
     for path in paths:
         try:
             line = encode(scan(path))
-        except Exception as e:  # a fault of a parser here costs one file
+        except Exception as e:  # a fault in a parser costs one file
             line = encode({"path": path, "problem": plain(f"{type(e).__name__}: {e}")})
         out.write(line)
         out.flush()
@@ -190,7 +190,7 @@ class Worker:
         self.pipe = os.fdopen(reader, "rb")
 
     def copy(self, out):
-        """Pass on the whole lines; return the paths that were not answered."""
+        """Pass on the complete lines. Return the paths that were not answered."""
         done = 0
         for line in self.pipe:
             if line.endswith(b"\n"):

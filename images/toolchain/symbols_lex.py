@@ -1,7 +1,7 @@
-"""The symbols of JavaScript, TypeScript and Go files, from their tokens.
+"""Find the symbols of JavaScript, TypeScript and Go files from their tokens.
 
-These are no parsers: they know strings, comments and brackets, and how a
-definition begins. A file with errors in it gives what can be recognised.
+These are not parsers: they know strings, comments and brackets, and how a
+definition begins. A file with errors yields what can be recognised.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ class Found:
     def __init__(self):
         self.summary = ""
         self.imports, self.definitions, self.references = [], [], {}
-        self.fields = set()  # (parent, name), for parsers that meet one often
+        self.fields = set()  # (parent, name), for parsers that meet a field repeatedly
 
     def define(self, name, kind, parent, line, end, signature, digest, exported):
         self.definitions.append(
@@ -34,7 +34,7 @@ class Found:
 
 
 class Token:
-    """One word, number, text (a string's content) or sign, with its line and where it stands."""
+    """One word, number, text (a string's content) or sign, with its line and its position."""
 
     __slots__ = ("kind", "text", "line", "start", "end")
 
@@ -53,7 +53,7 @@ SIGN = re.compile(r"=>|\.\.\.|:=|\?\.|[=!<>+\-*/%&|^]=|&&|\|\||\?\?|\+\+|--|<-|.
 
 
 def tokens(text, script):
-    """Split into tokens; script says that it is JavaScript and not Go."""
+    """Split text into tokens; script says whether it is JavaScript or Go."""
     out, at, line, templates = [], 0, 1, []
 
     def add(kind, value, end):
@@ -78,7 +78,7 @@ def tokens(text, script):
             m = RAW.match(text, at)
             add("text", m[1], m.end())
         elif c == "`" or script and c == "}" and templates and templates[-1] == 0:
-            # A template: its texts are tokens, and so is what stands between them.
+            # A template: its texts become tokens, and so does what is between them.
             if c == "}":
                 templates.pop()
                 add("sign", ")", at + 1)
@@ -109,7 +109,7 @@ def may_be_regex(out, last):
 
 
 def brackets(toks):
-    """Map the index of every opening bracket to that of its end."""
+    """Map the index of every opening bracket to that of its closing one."""
     close, stack = {}, []
     pairs = {")": "(", "]": "[", "}": "{"}
     for i, t in enumerate(toks):
@@ -134,7 +134,7 @@ def first_comment(text):
 
 
 class Lexed:
-    """The tokens of one file with their brackets, and how to walk over them."""
+    """The tokens of one file with their brackets, and ways to walk over them."""
 
     def __init__(self, text, script, found):
         self.text, self.toks = text, tokens(text, script)
@@ -154,7 +154,7 @@ class Lexed:
         return self.toks[min(max(i, 0), self.end - 1)].line
 
     def joined(self, start, end):
-        """Return the tokens as they stand in the source, with one space for what is between them."""
+        """Return the tokens as in the source, with one space for whatever is between them."""
         out, last = [], None
         for t in self.toks[start : min(end, start + 200)]:
             gap = " " if last is not None and t.start > last else ""
@@ -165,13 +165,13 @@ class Lexed:
     def define(self, i, kind, parent, start, stop, end, exported):
         """Add the definition whose name is token i, with the signature from start up to stop."""
         name = self.toks[i].text
-        # Without the name, so that a definition that was only renamed keeps its digest.
+        # The name is left out, so that a definition that was only renamed keeps its digest.
         text = " ".join("_" if t.text == name else t.text for t in self.toks[i : end + 1])
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
         self.found.define(name, kind, parent, self.line(i), self.line(end), self.joined(start, stop), digest, exported)
 
     def refer_all(self, keywords, key):
-        """Add every word as a reference; key is the qualifier of what may be the key of a literal."""
+        """Add every word as a reference; key is the qualifier of words that may be keys of a literal."""
         for i, t in enumerate(self.toks):
             if t.kind != "word" or t.text in keywords and not self.is_(i - 1, ".", "?."):
                 continue
@@ -184,7 +184,7 @@ class Lexed:
                 self.found.refer(t.text, key, t.line)
 
     def chain(self, i):
-        """Return the qualifier that ends at token i, "?" if it is more than names."""
+        """Return the qualifier that ends at token i, or "?" if it is more than names."""
         parts = []
         while self.word(i) and len(parts) < 10:
             parts.append(self.toks[i].text)
@@ -265,7 +265,7 @@ class Script(Lexed):
         return after
 
     def default(self, i):
-        """Read what follows "export default" and has no keyword of its own."""
+        """Read what follows "export default" if it has no keyword of its own."""
         if self.word(i) and not self.is_(i + 1, "(", ".", "=>"):
             self.found.imported("", self.word(i), "default", self.line(i), True)
         return self.expression_end(i) + 1
@@ -331,7 +331,7 @@ class Script(Lexed):
             i += 2
         if self.is_(i + 1, "=") and self.is_(i + 2, "{"):
             for name, alias in self.clause(i + 2):
-                # Left of the colon stands the name that is exported here.
+                # The name before the colon is the one that is exported here.
                 self.found.imported("", alias, name, line, True)
             return self.close[i + 2] + 1
         if self.is_(i + 1, "=") and self.is_(i + 2, "require"):
@@ -358,7 +358,7 @@ class Script(Lexed):
             i += 1
         stop = self.close.get(i, i) + 1
         if self.is_(stop, ":"):
-            # A type between braces is not the body.
+            # A return type in braces is not the body.
             stop = self.close[stop + 1] + 1 if self.is_(stop + 1, "{") else stop + 1
         while stop < self.end and (not self.is_(stop, "{", ";", "}") or self.is_(stop, "{") and self.is_(stop - 1, "<", "|", "&", ",")):
             if self.line(stop) > self.line(stop - 1) and not self.is_(stop - 1, *CONTINUES) and not self.is_(stop, "|", "&", ">"):
@@ -405,13 +405,13 @@ class Script(Lexed):
                 i = stop + 1
 
     def value(self, name, start, end, kind, parent, exported):
-        """Define a name that gets a value: a function, if the value is one."""
+        """Define a name that has a value: as a function, if the value is one."""
         i = start
         while i < end and not self.is_(i, "=", ":") and i == start and not self.is_(i, "(", "async", "function"):
             i += 1
         arrow = start
         while arrow <= end and not self.is_(arrow, "=>", "function"):
-            # What is called with a function is not one itself.
+            # A call that takes a function is not a function itself.
             arrow = self.close.get(arrow, arrow) + 1 if self.function_head(arrow, end) else end + 1
         stop = end + 1
         if arrow <= end:
@@ -505,7 +505,7 @@ class Script(Lexed):
         return end + 1
 
     def calls(self):
-        """Read what only calls and attributes tell: late imports, and selectors in strings."""
+        """Read what only calls and attributes show: late imports, and selectors in strings."""
         known = {(m["module"], m["line"]) for m in self.found.imports}
         for i, t in enumerate(self.toks):
             if t.kind == "text" and self.is_(i - 1, "(", ","):
@@ -571,7 +571,7 @@ class Go(Lexed):
                 i = self.close.get(i, i) + 1
 
     def spec_end(self, i):
-        """Return the last token of the specification at i: it ends with its line, outside brackets."""
+        """Return the last token of the specification at i, which ends with its line, outside brackets."""
         while i < self.end:
             i = self.close.get(i, i)
             if i + 1 >= self.end or self.is_(i + 1, ";", ")", "}") or self.line(i + 1) > self.last_line(i) and not self.is_(i, "+", ",", ".", "|", "||", "&&", "=", "-", "*"):
@@ -593,7 +593,7 @@ class Go(Lexed):
         if not self.word(i):
             return i + 1
         stop = i + 1
-        # The results of a function may hold braces of their own.
+        # The results of a function may contain braces.
         while stop < self.end and not (self.is_(stop, "{") and not self.is_(stop - 1, "struct", "interface")):
             if stop > i + 1 and self.line(stop) > self.line(stop - 1):
                 break
@@ -615,7 +615,7 @@ class Go(Lexed):
         return end + 1
 
     def spec(self, kind, i, place):
-        """Read one specification; place counts those of a group, or is -1. Returns its last token."""
+        """Read one specification and return its last token; place is its index in a group, or -1."""
         end = self.spec_end(i)
         if kind == "import":
             alias = self.toks[i].text if self.string(i) is None else ""
@@ -635,7 +635,7 @@ class Go(Lexed):
             j += 2
         for name in names:
             self.define(name, "constant" if kind == "const" else "variable", "", j, end + 1, end, self.upper(self.toks[name].text))
-            # The value of iota is the place in the group.
+            # The value of iota is the index in the group.
             if kind == "const" and place >= 0 and (j > end or any(t.text == "iota" for t in self.toks[j : end + 1])):
                 self.found.definitions[-1]["digest"] += f"-{place}"
 
@@ -645,7 +645,7 @@ class Go(Lexed):
         while body <= end and not self.is_(body, "{"):
             body = self.close.get(body, body) + 1
         struct = self.is_(body - 1, "struct", "interface") and body <= end
-        # The members are definitions of their own.
+        # The members are separate definitions.
         self.define(i, "type", "", i + 1, body if struct else end + 1, end, self.upper(name))
         j = body + 1
         while struct and j < self.close[body]:

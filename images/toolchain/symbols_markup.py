@@ -1,4 +1,4 @@
-"""The symbols of HTML, CSS, JSON and shell files, and the names that packages give themselves."""
+"""Find the symbols of HTML, CSS, JSON and shell files, and the names that packages give themselves."""
 
 import bisect
 import hashlib
@@ -16,7 +16,7 @@ def decode(data):
 
 
 class Lines:
-    """Tells the line of an offset."""
+    """Finds the line of an offset."""
 
     def __init__(self, text):
         self.starts = [m.end() for m in re.finditer("\n", text)]
@@ -47,7 +47,7 @@ def css(text, found, base):
         found.imported(m[1], "*", "", base + lines.at(m.start()), True)
     for m in re.finditer(r"var\(\s*(--[-\w]+)", blank):
         found.refer(m[1], "", base + lines.at(m.start()))
-    # A prelude is what stands between a bracket or semicolon and an opening brace.
+    # A prelude is the text between a brace or semicolon and an opening brace.
     for m in re.finditer(r"([^{};]+)\{([^{}]*)", blank):
         if not m[1].lstrip().startswith("@"):
             for s in SELECTOR.finditer(m[1]):
@@ -195,12 +195,12 @@ def scan_shell(data, found):
         body = text[m.end() : end] if end > m.end() else one
         found.define(name, "function", "", line, lines.at(end), "()", digest(body.replace(name, "_")), True)
     for m in SHELL_VARIABLE.finditer(text):
-        # Indented assignments mostly belong to a function.
+        # Indented assignments usually belong to a function.
         if m[0][0] not in " \t":
             kind, line = "constant" if m[2].isupper() else "variable", lines.at(m.start(2))
             found.define(m[2], kind, "", line, line, "=" + m[3].strip(), digest(m[3]), True)
     for m in SHELL_SOURCE.finditer(text):
-        # The variable part, mostly the script's own directory, is not known.
+        # The variable part, usually the script's own directory, is not known.
         path = re.sub(r"^.*[)}]/|^\$\w+/", "", m[1].strip("\"'"))
         found.imported(path, "*", "", lines.at(m.start(1)), True)
     for m in SHELL_WORD.finditer(text):

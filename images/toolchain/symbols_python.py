@@ -1,4 +1,4 @@
-"""The symbols of a Python file, by Python's own parser."""
+"""Find the symbols of a Python file with Python's own parser."""
 
 import ast
 import hashlib
@@ -14,7 +14,7 @@ def scan(data, found):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(data)
-    # The lines as the parser counts them; the encoding matters for digests only.
+    # The lines, counted as by the parser unless there is a rare separator such as a form feed. Their encoding matters only for digests.
     lines = data.decode("utf-8", "replace").splitlines()
     found.summary = first_line(ast.get_docstring(tree) or "") or first_comment(lines)
     reader = Reader(found, lines)
@@ -40,7 +40,7 @@ def first_comment(lines):
 
 
 def public_names(tree):
-    """Return the strings in __all__, or None where the module has none."""
+    """Return the strings in __all__, or None if the module has none."""
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets) and isinstance(
@@ -62,7 +62,7 @@ def chain(node):
 
 
 class Reader:
-    """Collects from one file."""
+    """Collects the symbols of one file."""
 
     def __init__(self, found, lines):
         self.found, self.lines, self.public = found, lines, None
@@ -70,7 +70,7 @@ class Reader:
     def define(self, node, name, kind, parent, signature, text=None):
         if text is None:
             text = "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
-        # Without the name, so that a definition that was only renamed keeps its digest.
+        # The name is left out, so that a definition that was only renamed keeps its digest.
         text = re.sub(rf"\b{re.escape(name)}\b", "_", text)
         exported = name in self.public if self.public is not None and not parent else not name.startswith("_")
         self.found.define(
@@ -78,7 +78,7 @@ class Reader:
         )
 
     def block(self, body, parent):
-        """Read the definitions of a module or class, through its conditions."""
+        """Read the definitions of a module or class, also inside its conditions."""
         for node in body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.function(node, parent)
@@ -104,7 +104,7 @@ class Reader:
             return
         known = set()
         for inner in ast.walk(node):
-            # What a method sets on its object is part of the class.
+            # An attribute that a method sets on its object is part of the class.
             if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store) and chain(inner.value) == "self":
                 if inner.attr not in known and (parent, inner.attr) not in self.found.fields:
                     known.add(inner.attr)
@@ -125,7 +125,7 @@ class Reader:
             self.define(node, target.id, kind, parent, annotation if parent else f"{annotation} = {value}", value if value != "…" else None)
 
     def uses(self, tree):
-        """Read the references and the imports, wherever they stand."""
+        """Read the references and the imports, wherever they are."""
         refer = self.found.refer
         for node in ast.walk(tree):
             kind = type(node)
@@ -144,7 +144,7 @@ class Reader:
                 for a in node.names:
                     module = "." * node.level + (node.module or "")
                     alias = "" if a.name == "*" else a.asname or a.name
-                    # Whatever a module imports can be imported from it in turn.
+                    # Anything that a module imports can be imported from it in turn.
                     self.found.imported(module, a.name, alias, node.lineno, True)
             elif kind is ast.Call:
                 self.call(node)

@@ -41,11 +41,11 @@ NODE = "/usr/bin/node"
 BASH = "/bin/bash"
 # The compiler's parser reads what node does not, in one run for all files.
 COMPILED = re.compile(r"\.([cm]?ts|tsx|jsx)$")
-# Translations of Qt and films have the extension of TypeScript.
+# Qt's translations and videos have TypeScript's extension.
 OTHER_TS = re.compile(rb"\s*<(\?xml|!DOCTYPE)|[^\n]{,400}\x00", re.S)
 COMPILER = "/usr/lib/agent/npm/typescript"
 COMPILER_SCRIPT = "/agent/typescript.cjs"
-# -S leaves out Debian's directory of modules; the CSS parser lives there.
+# -S leaves out Debian's directory of modules, which has the CSS parser.
 MODULES = "/usr/lib/python3/dist-packages"
 
 # Files that are JSON with comments and trailing commas by their tools' own rules.
@@ -54,7 +54,7 @@ JSONC = re.compile(
     r"|(^|/)\.vscode/[^/]+\.json$|\.jsonc$|\.code-workspace$"
 )
 
-# What V8 says of a module that it was asked to read as a script.
+# V8's messages about a module that it was asked to read as a script.
 MODULE_ONLY = re.compile(
     r"Cannot use import statement outside a module|Unexpected token 'export'"
     r"|Cannot use 'import\.meta' outside a module"
@@ -154,7 +154,7 @@ def check_css(path, data):
 
 
 def walk_css(css, nodes, found):
-    """Collect the error nodes among nodes and, parsed by the grammar of their place, inside them."""
+    """Collect the error nodes among nodes and inside them, where the grammar depends on the place."""
     for node in nodes:
         kind = node.type
         if kind == "error":
@@ -182,8 +182,8 @@ def unclosed_css(css, text):
     """Find a block, function or comment that is still open at the end.
 
     CSS closes them silently, so no parser reports it. The probe is one more
-    closing brace: it is an error of its own at the top level exactly when
-    nothing is open.
+    closing brace: it is itself an error at the top level exactly when nothing
+    is open.
     """
     nodes = css.parse_component_value_list(text + "\n}")
     if nodes and nodes[-1].type == "error" and nodes[-1].kind == "}":
@@ -220,7 +220,7 @@ def check_javascript(path, data):
 
 
 def package_type(path):
-    """Say what the nearest package.json makes of a .js file."""
+    """Return the type that the nearest package.json gives a .js file, "" for none."""
     directory = os.path.dirname(path)
     while True:
         try:
@@ -255,7 +255,7 @@ def node_check(data, kind):
 
 
 def check_compiled(paths, answer):
-    """Check all files of TypeScript and JSX in one run of the compiler's parser."""
+    """Check all TypeScript and JSX files in one run of the compiler's parser."""
     args = [NODE, COMPILER_SCRIPT, COMPILER, "syntax"]
     try:
         done = subprocess.run(args, input=json.dumps(paths).encode(), capture_output=True, timeout=3 * TOOL_SECONDS)
@@ -272,7 +272,7 @@ def check_compiled(paths, answer):
 def check_shell(path, data):
     code, stderr = run_tool([BASH, "--norc", "--noprofile", "-n", "--", os.path.abspath(path)])
     found = []
-    # The second line of an error quotes the source; only the first one tells.
+    # The second line of an error quotes the source; only the first one is the message.
     for m in re.finditer(r"^.*?: line (\d+): (.*)$", stderr, re.M):
         if not m[2].startswith("`"):
             found.append(finding("shell-syntax", int(m[1]), 0, m[2]))
@@ -298,7 +298,7 @@ CHECKERS = {
 
 
 def checker(path, data):
-    """Choose by extension; a script's first line decides where that says nothing, or says shell."""
+    """Choose a check by extension. If that says nothing, or says shell, a script's first line decides."""
     chosen = None if COMPILED.search(path.lower()) else CHECKERS.get(languages.by_name(path))
     first = data[:200].split(b"\n", 1)[0]
     if not first.startswith(b"#!") or chosen not in (None, check_shell):

@@ -1,12 +1,12 @@
-"""What the parsers behind syntax.py can say of a file: its faults, or why there is no word about it."""
+"""What the parsers behind syntax.py can say about a file: its faults, or why it is not judged."""
 
 
 class Trouble(Exception):
-    """A tool that is missing or did not work: no word about the file."""
+    """A tool is missing or did not work, so the file is not judged."""
 
 
 class Skipped(Exception):
-    """The file is not what its name says, such as a template: no parser for it."""
+    """The file is not what its name says, such as a template, so there is no parser for it."""
 
 
 def finding(rule, line, column, message):

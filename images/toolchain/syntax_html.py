@@ -1,12 +1,12 @@
-"""Find the faults of HTML files that a browser repairs in silence and wrongly.
+"""Find faults in HTML files that a browser repairs silently and wrongly.
 
-A browser accepts every text, so not all that the standard calls an error is
-one here. What counts is where the page is certainly not what its author
-meant: a tag or a comment that swallows what follows, because a quote or an
-end is missing, and in a complete document an element that is never closed
-or an end with no beginning. Names are free: elements and attributes of a
-framework are no faults. A template is not judged at all, for its pages come
-only when it is filled in.
+A browser accepts every text, so not everything that the standard calls an error
+is one here. A fault is a place where the page is certainly not what its author
+meant: a tag or comment that swallows what follows because a quote or an end is
+missing, or, in a complete document, an element that is never closed or an end
+with no beginning. Names are free: elements and attributes of a framework are
+not faults. A template is not judged at all, since its pages exist only once it
+is filled in.
 """
 
 import re
@@ -43,9 +43,9 @@ END = re.compile(r"</html\s*>\s*\Z", re.I)
 
 
 def complete(text):
-    """Tell a document from a piece of one, which may open what another piece closes."""
+    """Report whether text is a whole document. A piece of one may open what another piece closes."""
     begin, end = 0, len(text)
-    for _ in range(20):  # comments around it, of a licence or a generator
+    for _ in range(20):  # comments around it, such as a licence or a generator's
         head = re.compile(r"\s*<!--").match(text, begin)
         begin = text.find("-->", begin) + 3 if head else begin
         tail = text[end - 4096 : end].rstrip()
@@ -62,7 +62,7 @@ class Page:
         self.found = []
         self.complete = complete(text)
         self.open = []  # (name, where) of the elements that must be closed
-        self.counts = {}  # of open, by name
+        self.counts = {}  # how many are open, by name
         self.alone = set()  # names of elements that a slash ended
 
     def fault(self, where, message):
@@ -78,7 +78,7 @@ class Page:
                 self.fault(where, f"<{name}> is never closed")
 
     def markup(self, at):
-        """Read one tag or comment; return where the text goes on."""
+        """Read one tag or comment; return where the text continues."""
         text = self.text
         if text.startswith("<!--", at):
             return self.comment(at)
@@ -88,7 +88,7 @@ class Page:
         closing = text.startswith("</", at)
         first = at + 2 if closing else at + 1
         if not text[first : first + 1].isalpha() or not text[first].isascii():
-            end = text.find(">", at)  # a doctype, or what browsers take for a comment
+            end = text.find(">", at)  # a doctype, or something that browsers take for a comment
             return end + 1 if end >= 0 else len(text)
         name = NAME.match(text, first)
         end, alone = self.attributes(at, name.end())
@@ -100,7 +100,7 @@ class Page:
         elif name == "plaintext":
             raise Skipped("it ends in plain text")
         elif alone:
-            self.alone.add(name)  # XML's way; people mean it here too
+            self.alone.add(name)  # XML's notation, which authors mean here too
         elif name in RAW:
             return self.raw(name, at, end)
         elif name not in VOID and name not in OPTIONAL:
@@ -116,13 +116,13 @@ class Page:
         return end.end() if end else self.cut(at, "comment is never closed")
 
     def cut(self, at, message):
-        """Note what swallows the rest, after which nothing more can be said."""
+        """Note a fault that swallows the rest of the text, after which nothing more can be said."""
         self.fault(at, message)
         self.complete = False
         return len(self.text)
 
     def attributes(self, tag, at):
-        """Read to the end of a tag; return it, -1 for none, and whether the element ends there too."""
+        """Read to the end of a tag; return where that is, or -1, and whether the element ends there too."""
         text = self.text
         while True:
             gap = GAP.match(text, at)
@@ -132,7 +132,7 @@ class Page:
             if text[at] == ">":
                 return at + 1, gap[0].endswith("/")
             name = ATTRIBUTE.match(text, at)
-            # By the standard an error, and in practice always a quote too many or too few.
+            # The standard calls this an error; in practice it is always one quote too many or too few.
             if re.search("[\"'<]", name[0]):
                 self.fault(tag, f"a quote or an end is missing or out of place before {name[0][:40]!r}")
                 self.complete = False
@@ -151,12 +151,12 @@ class Page:
                 at = BARE.match(text, at).end()
 
     def raw(self, name, at, begin):
-        """Pass over text in which there are no tags but the one that ends it."""
+        """Skip text that contains no tags but the one that ends it."""
         end = re.compile(rf"</{name}(?=[\s/>])", re.I).search(self.text, begin)
         if not end:
             return self.cut(at, f"<{name}> is never closed")
         inside = self.text[begin : end.start()]
-        # Such a script ends by other rules, which nobody uses today.
+        # Such a script ends by other rules, which are not used today.
         if name == "script" and "<!--" in inside and re.search(r"<script[\s/>]", inside, re.I):
             raise Skipped("a script inside a comment of a script")
         after, _ = self.attributes(end.start(), end.end())
@@ -182,7 +182,7 @@ def check_html(path, data):
     text = decode(data)
     if TEMPLATE.search(text):
         raise Skipped("a template of HTML")
-    # A value may hold quotes of its own; every place keeps its number.
+    # A value may contain quotes of its own. Masking it moves nothing.
     text = VALUE.sub(lambda m: re.sub(r"[^\n]", "x", m[0]), text)
     page = Page(text)
     page.read()
@@ -194,7 +194,7 @@ def check_html(path, data):
 
 
 def decode(data):
-    """Make text of the bytes; what no one can read only changes letters, never a tag."""
+    """Decode the bytes. Those that cannot be read change only letters, never a tag."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

@@ -1,8 +1,8 @@
-"""Find the faults of YAML and XML files. Neither follows a reference: what a file names is never opened.
+"""Find faults in YAML and XML files. No reference is followed: a file that is named is never opened.
 
-YAML is read as a stream of events, so that an alias is a name and not a copy
-of what it stands for; no value is made and no tag means anything. XML is
-read by expat, which bounds what entities grow to and opens none outside.
+YAML is read as a stream of events, so an alias is a name and not a copy of its
+target; no values are made, and tags mean nothing. XML is read by expat, which
+bounds how far entities grow and opens none from outside.
 """
 
 import re
@@ -11,12 +11,12 @@ from xml.parsers import expat
 
 from syntax_answer import Skipped, Trouble, finding
 
-# -S leaves out Debian's directory of modules; the YAML parser lives there.
+# -S leaves out Debian's directory of modules, which has the YAML parser.
 MODULES = "/usr/lib/python3/dist-packages"
 MAX_DEPTH = 500  # of YAML collections
 
-# A value or a line that a template engine fills in before anyone reads the
-# file as YAML (Helm, Jinja, ERB). "${{" of workflows is a plain value.
+# A value or a line that a template engine fills in before the file is read as
+# YAML (Helm, Jinja, ERB). The "${{" of workflows is a plain value.
 YAML_TEMPLATE = re.compile(r"^[ \t]*(?:-[ \t]+)?(?:\{\{|\{%|\{#|<%)|:[ \t]+\{\{", re.M)
 XML_TEMPLATE = re.compile(rb"\{\{|\{%|<%|<\?php|<\?=|\$\{")
 
@@ -28,7 +28,7 @@ def load_yaml():
         import yaml
     except ImportError as e:
         raise Trouble(f"yaml: {e}") from e
-    # The parser in Python takes a minute for what libyaml reads in a second.
+    # The pure Python parser takes a minute for what libyaml reads in a second.
     if not yaml.__with_libyaml__:
         raise Trouble("yaml: built without libyaml")
     return yaml
@@ -46,7 +46,7 @@ def check_yaml(path, data):
     except yaml.reader.ReaderError as e:
         line = data.count(b"\n", 0, e.position) + 1
         found.append(finding("yaml-syntax", line, 0, "not text, or a control character in it"))
-    # A block of text may look the same, and is no reason to skip a sound file.
+    # A block of text may look the same, which is no reason to skip a sound file.
     if found and ("{{" in path or YAML_TEMPLATE.search(data.decode("utf-8", "replace"))):
         raise Skipped("a template of YAML")
     return found
@@ -57,9 +57,9 @@ def place(mark):
 
 
 def walk_yaml(yaml, events, found):
-    """Collect what the grammar allows and every reader refuses: keys given twice and aliases of nothing."""
+    """Collect what the grammar allows but every reader refuses: keys given twice, and aliases of nothing."""
     resolve = yaml.resolver.Resolver().resolve
-    stack = []  # of open collections: None for a list, else [keys so far, the next node is a key]
+    stack = []  # of open collections: None for a list, else [keys so far, whether the next node is a key]
     anchors = set()
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
@@ -87,10 +87,10 @@ def walk_yaml(yaml, events, found):
 
 
 def note_key(yaml, resolve, keys, event, found):
-    # Two merges into one mapping are unusual, but what people mean is clear.
+    # Two merges into one mapping are unusual, but their meaning is clear.
     if event.value == "<<":
         return
-    # 1 and "1" are two keys.
+    # 1 and "1" are different keys.
     key = (event.tag or resolve(yaml.ScalarNode, event.value, event.implicit), event.value)
     line, column = place(event.start_mark)
     if key in keys:
@@ -99,7 +99,7 @@ def note_key(yaml, resolve, keys, event, found):
 
 
 def check_xml(path, data):
-    # A browser refuses a drawing with an unknown prefix. Elsewhere a prefix may be a mere letter.
+    # A browser refuses a drawing with an undeclared prefix. Elsewhere a prefix may mean nothing.
     separator = " " if path.lower().endswith(".svg") else None
     parser = expat.ParserCreate(namespace_separator=separator)
     try:

@@ -1,11 +1,11 @@
 """Mark which of the lines that trace_plan.py prepared this interpreter executes.
 
-agent-trace.pth has every interpreter of a box run this first when a request is there, and
-nothing otherwise. It works on what the interpreter tells of code objects (sys.monitoring,
-PEP 669), by their file names: so the text, the byte code and the modules of a program are
-what they are without it, and a line costs something once.
+agent-trace.pth makes every interpreter of a box run this first if there is a request, and
+nothing otherwise. It works on the interpreter's events about code objects (sys.monitoring,
+PEP 669) and their file names. So the text, byte code and modules of a program are the same as
+without it, and a line has a cost only once.
 
-A mark is one byte of a file that all processes share: it is there at once, and stays when
+A mark is one byte of a file that all processes share: it is set at once, and stays when
 a process is killed.
 """
 
@@ -21,7 +21,7 @@ def follow(asked="/tmp/agent-trace.asked", marks="/tmp/agent-trace.marks", tool=
         with open(asked, "rb") as f:
             files = marshal.load(f)
         with open(marks, "r+b") as f:
-            # Without a descriptor, which programs that become daemons would close.
+            # No descriptor is kept, since programs that become daemons would close it.
             mark = mmap.mmap(f.fileno(), 0, trackfd=False)
         watch.use_tool_id(tool, "agent")
     except (OSError, ValueError, EOFError, TypeError):
@@ -40,7 +40,7 @@ def follow(asked="/tmp/agent-trace.asked", marks="/tmp/agent-trace.marks", tool=
         return files[path]
 
     def scope(code):
-        # What a module's first line is differs between versions.
+        # The first line of a module differs between versions.
         return (code.co_name, code.co_name != "<module>" and code.co_firstlineno)
 
     def started(code, _):

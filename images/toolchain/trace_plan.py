@@ -1,14 +1,14 @@
-"""Say on which lines of files of Python something can be executed, and have trace.py mark those.
+"""Find the lines of Python files on which something can be executed, and have trace.py mark those.
 
     python3 trace_plan.py TOP ASKED MARKS <REQUEST
 
-REQUEST is an object of paths below TOP and the lines that are asked about. The answer has
-for each file that parses a list of pairs: a line on which something can be executed, and
-the place of its mark in MARKS, a byte that is not 0 once that happened. ASKED is for trace.py.
+REQUEST is an object of paths below TOP and the lines that are requested. For each file that
+parses, the answer has a list of pairs: a line on which something can be executed, and the place
+of its mark in MARKS, a byte that is not 0 once that happened. ASKED is the input of trace.py.
 
 A line stands for the innermost statement around it. The head of a function stands for its
-body, and a lambda in what loading a module executes for itself. Nothing is executed where
-there are comments, docstrings, annotations alone, and what only type checkers read.
+body. A lambda in code that loading a module executes stands for itself. Nothing is executed on
+comments, docstrings, annotations alone, and code that only type checkers read.
 """
 
 import ast
@@ -19,7 +19,7 @@ import os
 import sys
 import tokenize
 
-# As deep as the parser lets anything nest.
+# As deep as the parser lets code nest.
 DEPTH = 20_000
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
 MODULE = ("<module>", False)
@@ -27,7 +27,7 @@ STUBS = {"overload", "abstractmethod", "abstractproperty"}
 
 
 def solid(text):
-    """The lines with more than a comment, a string over several of them included."""
+    """Return the lines with more than a comment, including all lines of a string over several of them."""
     lines = set()
     for token in tokenize.tokenize(io.BytesIO(text).readline):
         if token.type not in EMPTY:
@@ -40,14 +40,14 @@ def first_line(node):
 
 
 def last_name(node):
-    """What a decorator, a base or a condition is called: the b of a.b[c](d)."""
+    """Return the name of a decorator, a base or a condition: the b of a.b[c](d)."""
     while isinstance(node, (ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return getattr(node, "attr", getattr(node, "id", ""))
 
 
 def is_silent(node):
-    """Whether a statement does nothing when it is executed."""
+    """Report whether a statement does nothing when it is executed."""
     match node:
         case ast.Global() | ast.Nonlocal() | ast.TypeAlias() | ast.AnnAssign(value=None):
             return True
@@ -57,19 +57,19 @@ def is_silent(node):
 
 
 def is_stub(node, protocol):
-    """Whether a function is there for type checkers, or for others to replace."""
+    """Report whether a function exists only for type checkers, or for others to replace."""
     bodiless = all(is_silent(s) or isinstance(s, ast.Pass) for s in node.body)
     return bodiless and (protocol or any(last_name(d) in STUBS for d in node.decorator_list))
 
 
 def head(node, body):
-    """The lines of what stands before a body, which may begin on the last of them."""
+    """Return the lines before a body, which may begin on the last of them."""
     first = first_line(node)
     return range(first, max(first_line(body[0]), first + 1))
 
 
 def begins(body):
-    """The lines of which one is executed when a body is entered."""
+    """Return the lines one of which is executed when a body is entered."""
     for node in body:
         if is_silent(node):
             continue
@@ -83,8 +83,8 @@ def begins(body):
 class Plan:
     """Which unit each line of a file stands for.
 
-    A unit is a scope, as trace.py knows code objects, and the lines of it of which one is
-    executed when the unit is; with none it is the start of the scope.
+    A unit is a scope, as trace.py knows code objects, and those of its lines one of which is
+    executed when the unit is. Without lines it is the start of the scope.
     """
 
     def __init__(self, tree):
@@ -101,7 +101,7 @@ class Plan:
                 self.statement(node, scope, loading, protocol)
 
     def part(self, body, scope, loading, after):
-        """A body that begins with a line of its own, as else: is; it returns the last line."""
+        """Plan a body that begins with a line of its own, such as else:, and return its last line."""
         if not body:
             return after
         if entered := begins(body):
@@ -158,7 +158,7 @@ class Plan:
 
 
 def planned(path, lines):
-    """The lines of a file on which something can be executed, with their units."""
+    """Return the lines of a file on which something can be executed, with their units."""
     if path.endswith(".pyi"):
         return {}
     with open(path, "rb") as f:
@@ -192,7 +192,7 @@ def main():
                 within.setdefault(line, []).append(place)
             scopes[scope] = (start, within)
     with open(marks, "wb") as f:
-        f.write(bytes(max(count, 1)))  # nothing can be mapped of an empty file
+        f.write(bytes(max(count, 1)))  # an empty file cannot be mapped
     with open(asked, "wb") as f:
         marshal.dump(files, f)
     json.dump(answer, sys.stdout)

@@ -3,15 +3,15 @@
     python3 types_cache.py unpack DIR <PACKED
     python3 types_cache.py pack DIR PACKED
 
-PACKED is a compressed tar of mypy's cache directory DIR. mypy takes a cached
-module for the file at hand when its size and mtime are equal, and else when
-size and hash are. Files of two boxes can share an mtime by chance, so the mtimes
-of sources are made ones that no file has: the hash always decides.
+PACKED is a compressed tar of mypy's cache directory DIR. mypy uses a cached module
+for a file if size and mtime are equal, or else if size and hash are. Files of two
+boxes can share an mtime by chance, so the mtimes of sources are replaced by one that
+no file has: the hash always decides.
 
-pack writes nothing when little is new since unpack, or when it is too much to
-carry; before that it leaves out DIR/rest, what is looked at besides what a project
-checks itself. What mypy knows of a library is mostly equal in both: one file is then a
-link to the other. unpack leaves either the whole or no DIR; without one mypy starts afresh.
+pack writes nothing if little is new since unpack, or if it is too much to carry. Before
+it gives up, it leaves out DIR/rest, the cache for files beyond those that a project checks
+itself. mypy's data about a library is mostly equal in both parts, and one file is then a link
+to the other. unpack leaves either all of DIR or none of it; without one mypy starts afresh.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ import sys
 import tarfile
 
 MAX_SIZE = 40 << 20  # bytes of DIR, which shares /tmp with whatever mypy writes anew
-MAX_PACKED = 8 << 20  # bytes of PACKED, as much as the guest collects
+MAX_PACKED = 8 << 20  # bytes of PACKED, the most that the guest collects
 NO_TIME = -1
-LITTLE = 16  # what is new counts when it is more than one in so many
+LITTLE = 16  # new data counts if it is more than one file in so many
 
 
 def files(top):
@@ -38,7 +38,7 @@ DATA, META = ".data.json", ".meta.json"
 
 
 def unhook(path):
-    """Take the source's mtime out of what mypy knows of a module, and put in that of its data."""
+    """Take the source's mtime out of mypy's record of a module, and put in the mtime of its data file."""
     if path.endswith(META):
         with open(path, encoding="utf-8") as f:
             meta = json.load(f)
@@ -54,7 +54,7 @@ def unhook(path):
 
 
 def link(paths):
-    """Make equal data one file. Its mtime is that of the newest, which tells what is new."""
+    """Make equal data files one file. Its mtime is the newest of theirs, which shows what is new."""
     same = {}  # digest: the files
     for path in paths:
         if path.endswith(DATA):
@@ -71,7 +71,7 @@ def link(paths):
 
 
 def worth(paths):
-    """Whether enough is new: what unpack wrote has whole seconds, what mypy writes has none."""
+    """Report whether enough is new and fits: mtimes are whole seconds if unpack wrote the file, not if mypy did."""
     stats = list({s.st_ino: s for s in (os.stat(path) for path in paths if path.endswith(DATA))}.values())
     new = sum(1 for s in stats if s.st_mtime_ns % 10**9)
     return new * LITTLE > len(stats) and sum(s.st_size for s in stats) <= MAX_SIZE
@@ -115,7 +115,7 @@ def unpack(top):
                 if size > 2 * MAX_SIZE or not known or not member.name.endswith(".json"):
                     raise ValueError(f"it holds {member.name}, {size} bytes so far")
                 tar.extract(member, top, filter="data")
-    # Whatever is wrong with it: no reader of tars lists all that hostile bytes raise.
+    # Catches any fault, since no reader of tars lists everything that hostile bytes raise.
     except Exception as e:
         shutil.rmtree(top, ignore_errors=True)
         sys.exit(f"{type(e).__name__}: {e}")

@@ -1,35 +1,34 @@
 // Check TypeScript and JavaScript with the compiler's own API, without running
 // anything of the workspace.
 //
-//     node typescript.cjs COMPILER syntax    the grammar of the files named
+//     node typescript.cjs COMPILER syntax    the grammar of the named files
 //     node typescript.cjs COMPILER types [DIR...]  the types of the workspace
-//     node typescript.cjs COMPILER projects  the types of the projects named
-//     node typescript.cjs COMPILER configs   the files that configure the projects named, as a JSON list alone
+//     node typescript.cjs COMPILER projects  the types of the named projects
+//     node typescript.cjs COMPILER configs   only a JSON list of the files that configure the named projects
 //
-// COMPILER is the directory of the package typescript, of version 5 or 6; all but
-// projects asks for the image's. Projects below a DIR are left to another compiler. Standard input is a JSON
-// list of paths relative to the current directory: the files to look at, for
-// types all of the workspace's sources and tsconfig.json, for projects the latter. Standard output is one
-// JSON document:
+// COMPILER is the directory of the package typescript, of version 5 or 6; every command but projects needs the
+// image's. Projects below a DIR are left to another compiler. Standard input is a JSON list of paths relative to
+// the current directory: the files to check; for types, all sources and every tsconfig.json of the workspace; for
+// projects, only the latter. Standard output is one JSON document:
 //
 //     {"findings": [{"file", "line", "column", "rule", "message"}],
 //      "checked":  ["path", ...],
 //      "skipped":  [{"file", "reason"}],
 //      "notes":    ["what limits the answer", ...]}
 //
-// Every path is in checked or in skipped. The exit status is 1 when there are
-// findings and 0 when there are none; any other means that there is no answer.
+// Every path is in checked or in skipped. The exit status is 1 if there are
+// findings and 0 if there are none; any other means that there is no answer.
 //
-// Each tsconfig.json is a project, and so is what it refers to. Sources that no
-// project includes are taken together: where no configuration lies above them,
-// TypeScript with a mild one; JavaScript, and what a configuration leaves out,
-// by the rules of typescript_certain.cjs.
+// Each tsconfig.json is a project, and so are those that it refers to. Sources that
+// no project includes are checked together: TypeScript without a configuration above
+// it with a mild one; JavaScript, and what a configuration leaves out, by the rules of
+// typescript_certain.cjs.
 //
-// A package that is not installed says nothing about the code: it is one fact
-// for the whole workspace (import-not-found), none when package.json promises
-// it, and what the compiler says only for lack of its types is left out. One of
-// the workspace itself that is yet to be built is its sources, where
-// typescript_members.cjs is certain of them.
+// A package that is not installed says nothing about the code. It is one fact for the
+// whole workspace (import-not-found), or none if package.json promises it, and errors
+// that are only due to its missing types are left out. A package of the workspace itself
+// that is not built yet is read from its sources, if typescript_members.cjs is certain
+// of them.
 "use strict";
 
 const fs = require("node:fs");
@@ -48,14 +47,14 @@ const SCRIPT = /\.(?:[cm]?js|jsx)$/;
 const TYPED = /\.(?:[cm]?ts|tsx)$/;
 const CONFIG = /(?:^|\/)[jt]sconfig\.json$/;
 
-// What the compiler says of sound code when the types of a package are missing:
-// that a parameter has no type, that any takes no type arguments, that a base
-// class is not there to override, that a value is unknown, and the like.
+// What the compiler reports for sound code if the types of a package are missing:
+// that a parameter has no type, that any takes no type arguments, that there is no
+// base class to override, that a value is unknown, and the like.
 const UNTYPED = new Set([2347, 2503, 2571, 2578, 2664, 2686, 2688, 2694, 2875, 4112, 4113, 4114, 4116, 4117, 4122, 17004, 18046]);
-// What it says of a name that nothing declares, and of a module that is not there.
+// What it reports for a name that nothing declares, and for a module that does not exist.
 const NAMES = new Set([2304, 2552, 2580, 2581, 2582, 2583, 2584, 2591, 2592, 2593]);
 const MISSING = new Set([2307, 2792]);
-// What it says of the way in which it was called.
+// What it reports about the way in which it was called.
 const SETUP = new Set([5055, 5056, 5101, 5107, 5110, 6059, 6305, 6306, 6307, 6310, 6504, 18003]);
 const EXTENDS = new Set([5083, 6053, 5012]);
 
@@ -67,7 +66,7 @@ const inside = (name) => name.startsWith(root + "/") && !name.includes("/node_mo
 
 const members = new Members(ts, inside);
 
-// report adds a finding at a position of a file, or at a file as a whole.
+// report adds a finding at a position of a file, or for a file as a whole.
 function report(rule, message, file, start) {
   const name = file ? file.fileName : "";
   const at = file && start !== undefined ? file.getLineAndCharacterOfPosition(start) : undefined;
@@ -84,7 +83,7 @@ const textOf = (d) => ts.flattenDiagnosticMessageText(d.messageText, " ");
 // Declarations of libraries are read once for all projects, as `tsc --build` does.
 const libraries = new Map();
 
-// What a project has the compiler tell of its own work (traceResolution) is no part of the answer.
+// What a project makes the compiler print about its own work (traceResolution) is not part of the answer.
 ts.sys.write = () => {};
 
 function makeHost(options) {
@@ -98,9 +97,9 @@ function makeHost(options) {
     return libraries.get(key);
   };
   host.getCurrentDirectory = () => root;
-  host.jsDocParsingMode = ts.JSDocParsingMode?.ParseForTypeErrors; // comments tell JavaScript's types only
-  // Of a project that another one refers to the sources count, since nobody
-  // has built its declarations.
+  host.jsDocParsingMode = ts.JSDocParsingMode?.ParseForTypeErrors; // only JavaScript has types in comments
+  // A project that another one refers to counts by its sources, since its
+  // declarations have not been built.
   host.useSourceOfProjectReferenceRedirect = () => true;
   const cache = ts.createModuleResolutionCache(root, (name) => name, options);
   host.getModuleResolutionCache = () => cache;
@@ -115,7 +114,7 @@ function makeHost(options) {
   return host;
 }
 
-// installed reports whether the packages of a directory's project lie there.
+// installed reports whether the packages of a directory's project are installed.
 function installed(directory) {
   for (let d = directory; d.startsWith(root); d = path.dirname(d)) {
     if (filled(path.join(d, "node_modules"))) return true;
@@ -124,7 +123,7 @@ function installed(directory) {
 }
 
 // filled reports whether a directory of packages has others than the links to
-// those of the workspace, which are there without an installation.
+// the workspace's own, which exist without an installation.
 function filled(at) {
   if (!ts.sys.directoryExists(at)) return false;
   return fs.readdirSync(at, { withFileTypes: true }).some((e) => {
@@ -133,8 +132,8 @@ function filled(at) {
   });
 }
 
-// promised reports whether a package.json from a directory upwards names a
-// package, or is that package itself.
+// promised reports whether a package.json in a directory or above it names a
+// package, or is that of the package itself.
 function promised(directory, name) {
   for (let d = directory; d.startsWith(root); d = path.dirname(d)) {
     const text = ts.sys.readFile(path.join(d, "package.json"));
@@ -149,7 +148,7 @@ function promised(directory, name) {
   return false;
 }
 
-// packageOf is the package that a specifier names, "" for another kind.
+// packageOf returns the package that a specifier names, or "" for another kind of specifier.
 function packageOf(specifier) {
   const m = /^(?:@[a-z0-9~_-][\w.~-]*\/)?[a-z0-9~_-][\w.~-]*/i.exec(specifier);
   return m && !/^(?:[a-z]+:|[@~]\/)/i.test(specifier) ? m[0] : "";
@@ -159,26 +158,26 @@ const builtin = (specifier) => specifier.startsWith("node:") || builtinModules.i
 
 const specifierIn = (d) => /^[^']*'([^']+)'/.exec(textOf(d))?.[1] ?? "";
 
-// absent handles a module that was not found. It returns whether the diagnostic
-// is dealt with.
+// absent handles a module that was not found. It returns whether that settles
+// the diagnostic.
 function absent(d, options) {
   const specifier = specifierIn(d);
   if (/^[./]/.test(specifier)) return false;
-  // Aliases of a bundler are known to the configuration, if at all.
+  // Only the configuration can know the aliases of a bundler.
   const name = packageOf(specifier);
   if (builtin(specifier) || !name || Object.keys(options.paths ?? {}).includes(specifier)) return builtin(specifier);
   if (!promised(path.dirname(d.file.fileName), name)) report("import-not-found", `Cannot find module '${name}'.`, d.file, d.start);
   return true;
 }
 
-// judgeFully reports all that the compiler says of the files of a program.
+// judgeFully reports everything that the compiler says about files of a program.
 function judgeFully(program, options, files) {
   const all = files.flatMap((f) => [...program.getSyntacticDiagnostics(f), ...program.getSemanticDiagnostics(f)]);
-  // What is yet to be built has no types in the files that import it by its path, and in no others.
+  // A module that is yet to be built has no types in the files that import it by its path, and only in those.
   const unbuilt = all.filter((d) => MISSING.has(d.code) && /^\./.test(specifierIn(d)) && members.unbuilt(specifierIn(d), d.file.fileName));
   const anywhere = all.some((d) => MISSING.has(d.code) && !/^\./.test(specifierIn(d))) || program.getGlobalDiagnostics().some((d) => d.code === 2688) || program.getOptionsDiagnostics().some((d) => d.code === 2688);
   for (const d of all) {
-    // Relations to the ambient names are trouble of our own making.
+    // Errors that relate to the ambient names are trouble of our own making.
     if (d.relatedInformation?.some((r) => r.file?.fileName === ambient)) continue;
     if (unbuilt.includes(d) || ((MISSING.has(d.code) || d.code === 7016) && absent(d, options))) continue;
     const missing = anywhere || unbuilt.some((u) => u.file === d.file);
@@ -191,7 +190,7 @@ function judgeFully(program, options, files) {
   }
 }
 
-// judgeCertain reports what is certain of the files of a program.
+// judgeCertain reports what is certain about files of a program.
 function judgeCertain(program, files, globals) {
   const judge = new Judge(ts, program, root, globals);
   for (const file of files) {
@@ -199,17 +198,16 @@ function judgeCertain(program, files, globals) {
   }
 }
 
-// build makes a program; ambient names are added where no package could bring them, and where the types of packages
-// are left out.
+// build makes a program. It adds ambient names if no package could bring them, or if the types of packages are left out.
 function build(files, options, directory, references, untyped = false) {
   const names = installed(directory) && !untyped ? files : [...files, ambient];
   return ts.createProgram({ rootNames: names, options, projectReferences: references, host: makeHost(options) });
 }
 
-// own are the sources of a program that the workspace holds, of the wanted kind.
+// own returns the sources of a program that belong to the workspace and are of the wanted kind.
 const own = (program, wanted) => program.getSourceFiles().filter((f) => inside(f.fileName) && wanted(f.fileName));
 
-// The configuration of sources that have none.
+// The configuration for sources that have none.
 const mild = () => ({
   noEmit: true, skipLibCheck: true, strict: false, target: ts.ScriptTarget.ESNext, lib: ["lib.esnext.full.d.ts"],
   module: ts.ModuleKind.Preserve, moduleResolution: ts.ModuleResolutionKind.Bundler, jsx: ts.JsxEmit.Preserve, types: [],
@@ -233,7 +231,7 @@ function project(config, globals, queue) {
     for (const f of parsed.fileNames) if (TYPED.test(f) || parsed.options.checkJs) covered.add(f);
     return;
   }
-  // The base of the configuration may be a package: nobody knows the options then.
+  // The base of the configuration may be a package: if it is not installed, the options are unknown.
   const unknown = parsed.errors.some((d) => EXTENDS.has(d.code)) && !installed(path.dirname(config));
   for (const d of parsed.errors) {
     if (!SETUP.has(d.code) && !(unknown && EXTENDS.has(d.code))) report("TS" + d.code, textOf(d), d.file ?? { fileName: config }, d.file && d.start);
@@ -249,7 +247,7 @@ function project(config, globals, queue) {
     return;
   }
   const options = { ...parsed.options, noEmit: true, composite: false, incremental: false, tsBuildInfoFile: undefined, skipLibCheck: true, emitDeclarationOnly: undefined };
-  // Asking for types that no package brings is the same fact as importing them.
+  // Asking for the types of a package that is not installed is the same fact as importing it.
   if (!installed(directory)) options.types = [];
   const program = build(parsed.fileNames, options, directory, parsed.projectReferences);
   for (const d of program.getOptionsDiagnostics()) {
@@ -260,7 +258,7 @@ function project(config, globals, queue) {
   for (const f of files) covered.add(f.fileName);
 }
 
-// globalsOf are the names that configurations of linters declare, by the JSON among them.
+// globalsOf returns the names that configurations of linters declare, as far as these are JSON.
 function globalsOf(paths) {
   const names = [];
   for (const p of paths.filter((p) => /(^|\/)(\.eslintrc(\.json)?|biome\.jsonc?|package\.json)$/.test(p))) {
@@ -274,7 +272,7 @@ function globalsOf(paths) {
 // configured reports whether a tsconfig.json lies in a directory or above it.
 const configured = (directory, configs) => configs.some((c) => (directory + "/").startsWith(path.dirname(c) + "/"));
 
-// projects judges those of the configurations at paths, and what they refer to.
+// projects judges the projects of the configurations among paths, and those that they refer to.
 function projects(paths) {
   const configs = paths.map((p) => path.join(root, p)).filter((p) => CONFIG.test(p) && inside(p) && ts.sys.fileExists(p));
   const globals = globalsOf(paths);
@@ -311,19 +309,19 @@ function types(paths) {
   for (const p of [...covered, ...rest]) answer.checked.push(path.relative(root, p));
 }
 
-// unsuitable gives the reason why a file is no source, "" when it is one.
+// unsuitable returns the reason why a file is not a source to check, or "" if it is one.
 function unsuitable(p) {
   const info = fs.statSync(p, { throwIfNoEntry: false });
   if (!info?.isFile()) return "absent";
   if (!SCRIPT.test(p) && !TYPED.test(p)) return "not a source";
   if (info.size > MAX_SOURCE) return "over 1 MiB";
-  // Translations of Qt and films have the extension of TypeScript.
+  // Qt's translations and videos have TypeScript's extension.
   if (/\.ts$/.test(p) && /^\s*<(\?xml|!DOCTYPE)|^[^\n]{0,400}\0/.test(ts.sys.readFile(p) ?? "")) return "not TypeScript";
   if (/[.-]min\.[cm]?js$/.test(p)) return "minified";
   return p.includes("/node_modules/") || p.includes("/bower_components/") ? "a package" : "";
 }
 
-// syntax parses the files named, each for itself.
+// syntax parses the named files, each by itself.
 function syntax(paths) {
   for (const p of paths) {
     const text = TYPED.test(p) || SCRIPT.test(p) ? ts.sys.readFile(p) : undefined;
@@ -337,8 +335,8 @@ function syntax(paths) {
   }
 }
 
-// configs prints the files of the workspace that the configurations at paths are made of: what they extend,
-// also through packages, and what they refer to.
+// configs prints the files of the workspace that make up the configurations at paths: those themselves, what they extend, also
+// through packages, and what they refer to.
 function configs(paths) {
   const queue = paths.map((p) => path.join(root, p));
   const done = new Set();

@@ -1,29 +1,29 @@
-// The faults that are certain in code whose types nobody promised: JavaScript,
+// Find the faults that are certain in code without promised types: JavaScript,
 // and TypeScript whose configuration cannot be followed.
 //
-// A program in JavaScript may do at run time what no type tells, so its types
-// are not inferred here, which would also take minutes. The compiler's parser
-// and its resolution of names and modules are enough for these:
+// A program in JavaScript may do at run time what no type shows, so its types
+// are not inferred here; that would also take minutes. The compiler's parser
+// and its resolution of names and modules are enough for these faults:
 //
-//   undeclared-name   a name that nothing declares, assigns or asks for with typeof
-//   TS2305            a name imported from a module of the workspace that exports none such,
+//   undeclared-name   a name that nothing declares, assigns or checks with typeof
+//   TS2305            a name imported from a module of the workspace that does not export it,
 //   TS1192            or its default
 //   TS2339            the same as a property of the module
-//   TS2349 TS2351     a module called or constructed that is an object
-//   TS2307            a module of the workspace that is not there
+//   TS2349 TS2351     a module that is called or constructed, but is an object
+//   TS2307            a module of the workspace that does not exist
 //
-// The codes are those that the compiler has for these faults. What a module
-// exports counts as known only when every statement about it can be read:
-// nothing hands its exports on, spreads into them or computes a name.
+// The codes are the compiler's own for these faults. What a module exports
+// counts as known only if every statement about it can be read: nothing passes
+// its exports on, spreads into them or computes a name.
 "use strict";
 
 const path = require("node:path");
 
-// Endings that a bundler or node itself takes for code.
+// Extensions that a bundler or node itself takes for code.
 const CODE = new Set(["", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"]);
-// Directories of what a build makes.
+// Directories for what a build makes.
 const MADE = /(^|[/-])(dist|build|out|output|generated|gen|coverage|tmp|temp|pkg)([/-]|$)/;
-// How a file announces names that it gets from elsewhere, and how it makes them.
+// How a file announces names that come from elsewhere, and how it makes them.
 const ANNOUNCED = /\/\*\s*(?:globals?|exported)\s+([^*]*)\*\//g;
 const ASKED = /\btypeof\s*\(?\s*([\w$]+)/g;
 const HOSTED = /\b(?:window|global|globalThis|self|root|top)\s*(?:\.\s*([\w$]+)|\[\s*["']([\w$]+)["']\s*\])|\bthis\s*\.\s*([\w$]+)\s*=(?!=)/g;
@@ -38,7 +38,7 @@ class Judge {
     this.checker = program.getTypeChecker();
     this.root = root;
     this.globals = new Set([...names, "arguments"]);
-    this.assigned = new Set(); // properties that any file gives to any object
+    this.assigned = new Set(); // properties that any file sets on any object
     this.known = new Map(); // source file: whether its exports are known
     this.exported = new Map(); // source file: what it exports, once asked for
     this.local = new Map(); // source file: names that it asks for or announces
@@ -77,14 +77,14 @@ class Judge {
     });
   }
 
-  // isReference reports whether an identifier asks for a variable.
+  // isReference reports whether an identifier refers to a variable.
   isReference(node) {
     const ts = this.ts;
     const p = node.parent;
     if ((ts.isPropertyAccessExpression(p) && p.name === node) || ts.isMetaProperty(p)) return false;
     if (ts.isShorthandPropertyAssignment(p)) return p.name === node;
     if (ts.isExportSpecifier(p)) return !p.parent.parent.moduleSpecifier && (p.propertyName ?? p.name) === node;
-    if (ts.isJsxClosingElement(p)) return false; // its opening tells
+    if (ts.isJsxClosingElement(p)) return false; // its opening element counts
     if (ts.isJsxOpeningLikeElement(p)) return p.tagName === node && /^[A-Z]/.test(node.text);
     return node.text !== "" && ts.isExpressionNode(node) && !ts.isPartOfTypeNode(node) && !ts.isPartOfTypeQuery(node);
   }
@@ -138,7 +138,7 @@ class Judge {
     const from = this.target(this.specifierOf(node));
     if (!from || !this.exportsKnown(from)) return;
     if (ts.isImportClause(node)) {
-      // The default of a CommonJS module is the module.
+      // The default of a CommonJS module is the module itself.
       if (node.name && this.isModule(from) && !this.exportsOf(from).has("default")) add("TS1192", node.name, `Module '${this.show(from)}' has no default export.`);
       return;
     }
@@ -148,7 +148,7 @@ class Judge {
     }
   }
 
-  // exportsOf is the set of names that a module exports.
+  // exportsOf returns the set of names that a module exports.
   exportsOf(file) {
     if (!this.exported.has(file)) {
       const symbol = this.checker.getSymbolAtLocation(file);
@@ -164,7 +164,7 @@ class Judge {
     if (this.globals.has(node.text) || this.local.get(file).has(node.text)) return false;
     for (let n = node; n; n = n.parent) {
       if (ts.isWithStatement(n)) return false;
-      // `0 && (…)` tells a name to who reads the text, and is never run.
+      // `0 && (…)` announces a name to programs that read the text, and never runs.
       if (ts.isBinaryExpression(n) && ["0", "false"].includes(n.left.getText(file))) return false;
     }
     return true;
@@ -178,9 +178,9 @@ class Judge {
     return ts.isCallExpression(p) && p.arguments[0] === node && (p.expression.kind === ts.SyntaxKind.ImportKeyword || this.required(p) === node);
   }
 
-  // missing reports whether a relative specifier certainly leads nowhere: to a
-  // directory of the workspace that has no such file. What a build makes lies in
-  // a directory of its own, and what may be missing is asked for inside try.
+  // missing reports whether a relative specifier certainly leads nowhere: to a directory of the
+  // workspace that has no such file. What a build makes has directories of its own, and a module
+  // that may be missing is asked for inside try.
   missing(file, node) {
     const ts = this.ts;
     const extension = path.extname(node.text);
@@ -191,11 +191,11 @@ class Judge {
     const to = path.resolve(path.dirname(file.fileName), node.text);
     if (!to.startsWith(this.root + "/") || to.includes("/node_modules/") || MADE.test(this.show({ fileName: to }))) return false;
     if (ts.resolveModuleName(node.text, file.fileName, this.program.getCompilerOptions(), ts.sys, this.resolutions).resolvedModule) return false;
-    // Or of a kind that the compiler does not read.
+    // The file may be of a kind that the compiler does not read.
     return !ts.sys.fileExists(to) && !ts.sys.directoryExists(to) && ts.sys.directoryExists(path.dirname(to));
   }
 
-  // specifierOf is the module that the import around node names.
+  // specifierOf returns the specifier of the module that the import around node names.
   specifierOf(node) {
     const ts = this.ts;
     for (let n = node; n; n = n.parent) {
@@ -205,21 +205,21 @@ class Judge {
     return undefined;
   }
 
-  // required is the specifier of `require("…")`, if the node is just that.
+  // required returns the specifier of `require("…")`, if the node is exactly that.
   required(n) {
     const ts = this.ts;
     const is = n && ts.isCallExpression(n) && ts.isIdentifier(n.expression) && n.expression.text === "require" && n.arguments.length === 1;
     return is && ts.isStringLiteralLike(n.arguments[0]) ? n.arguments[0] : undefined;
   }
 
-  // target is the workspace's file that a specifier leads to.
+  // target returns the file of the workspace that a specifier leads to.
   target(specifier) {
     const symbol = specifier && this.checker.getSymbolAtLocation(specifier);
     const file = symbol?.declarations?.find((n) => this.ts.isSourceFile(n));
     return file && this.inside(file.fileName) && !file.isDeclarationFile && !this.ts.isJsonSourceFile(file) ? file : undefined;
   }
 
-  // moduleOf is the module that a name holds: that of `import * as` or of a
+  // moduleOf returns the module that a name holds, from `import * as` or from a
   // constant that is `require("…")`.
   moduleOf(node) {
     const ts = this.ts;
@@ -231,19 +231,19 @@ class Judge {
     return constant ? this.target(this.required(made[0].initializer)) : undefined;
   }
 
-  // lacks reports whether a module certainly has no such property, which is asked
-  // for as if it were there.
+  // lacks reports whether a module certainly has no such property although it is
+  // used as if it existed.
   lacks(from, name, access) {
     const ts = this.ts;
     if (!from || this.assigned.has(name) || name in Object.prototype || !this.exportsKnown(from) || this.exportsOf(from).has(name)) return false;
     if (ts.isBindingElement(access)) return !access.initializer;
-    // Who compares it or asks whether it is there knows that it may not be.
+    // Code that compares it, or checks whether it exists, knows that it may be missing.
     const p = access.parent;
     return !(ts.isBinaryExpression(p) || ts.isTypeOfExpression(p) || ts.isPrefixUnaryExpression(p) || ts.isIfStatement(p) || ts.isConditionalExpression(p) || ts.isDeleteExpression(p));
   }
 
   // literal lists the names of a module whose exports are an object literal,
-  // which the compiler takes for open.
+  // which the compiler takes to be open.
   literal(file) {
     const ts = this.ts;
     const names = [];
@@ -266,7 +266,7 @@ class Judge {
   // exportsKnown reports whether everything that a module exports can be read.
   exportsKnown(file) {
     if (!this.known.has(file)) {
-      this.known.set(file, true); // of a circle of modules
+      this.known.set(file, true); // for modules that import each other in a circle
       this.known.set(file, this.isModule(file) ? this.starsKnown(file) : this.plainExports(file));
     }
     return this.known.get(file);
@@ -281,8 +281,8 @@ class Judge {
     });
   }
 
-  // plainExports reports whether a CommonJS module speaks of its exports in
-  // plain assignments only.
+  // plainExports reports whether a CommonJS module mentions its exports only in
+  // plain assignments.
   plainExports(file) {
     const ts = this.ts;
     let plain = true;
@@ -308,7 +308,7 @@ function isExports(ts, node) {
   return ts.isPropertyAccessExpression(node) && node.name.text === "exports" && ts.isIdentifier(node.expression) && node.expression.text === "module";
 }
 
-// plainUse reports whether `exports` or `module` stands where it tells a name:
+// plainUse reports whether `exports` or `module` is used in a way that shows a name:
 // `exports.a`, `module.exports = { a, b: 1 }`, or another property of module.
 function plainUse(ts, node) {
   let at = node;

@@ -1,29 +1,29 @@
-// Find the sources of a workspace's own package where its package.json names
-// what a build would make and nobody has built.
+// Find the sources of a package of the workspace whose package.json names
+// build output that does not exist yet.
 //
-// They are what tsc would make it from, by the package's tsconfig.json, or
-// what lies in src under the same name, as bundlers have it. A package that is
-// checked less strictly than who imports it is left out: its types would not
-// be those that its build declares.
+// They are the files that tsc would make it from, by the package's tsconfig.json,
+// or those of the same name in src, as bundlers have it. A package that is checked
+// less strictly than its importer is left out: its types would not be those that
+// its build declares.
 "use strict";
 
 const fs = require("node:fs");
 const path = require("node:path");
 
-// Options that change which types an expression without one has.
+// Options that change the type of an expression that declares none.
 const STRICTER = ["strictNullChecks", "noUncheckedIndexedAccess", "exactOptionalPropertyTypes", "useUnknownInCatchVariables"];
 const BUILT = /^(?:dist|build|out|output|lib|esm?|cjs|types)\//;
 const SUFFIX = /(?:\.d)?\.[cm]?[jt]sx?$/;
 
-// Members answers for one workspace.
+// Members finds the sources of one workspace.
 class Members {
   constructor(ts, inside) {
     this.ts = ts;
     this.inside = inside;
-    this.known = new Map(); // directory: what read says of it
+    this.known = new Map(); // directory: what read returns for it
   }
 
-  // resolve is the source that a specifier leads to, undefined when that is
+  // resolve returns the source that a specifier leads to, or undefined if that is
   // not certain. options are those of the program that imports it.
   resolve(specifier, name, from, options) {
     const dir = name && this.directory(name, path.dirname(from));
@@ -39,9 +39,9 @@ class Members {
     return undefined;
   }
 
-  // unbuilt reports whether a path leads to where a build puts what it makes,
-  // and nothing lies there yet. Its package says so, or the place has a name
-  // that such places have.
+  // unbuilt reports whether a path leads to where a build puts what it makes, and
+  // nothing is there yet. The package names that place, or it has a usual name for
+  // one.
   unbuilt(specifier, from) {
     const to = path.resolve(path.dirname(from), specifier);
     let dir = path.dirname(to);
@@ -53,14 +53,14 @@ class Members {
     return BUILT.test(top + "/") || named.some((t) => path.normalize(t).startsWith(top + "/"));
   }
 
-  // about is what read says of a directory, once.
+  // about returns what read says about a directory, which is read once.
   about(dir) {
     if (!this.known.has(dir)) this.known.set(dir, this.read(dir));
     return this.known.get(dir);
   }
 
-  // fits reports whether a source stands for what is built from it: it is no
-  // other kind of module, where that counts, and one that the program can read.
+  // fits reports whether a source can stand for what is built from it: it must be the
+  // same kind of module, if that matters, and one that the program can read.
   fits(source, target, options) {
     const { Node16, NodeNext } = this.ts.ModuleKind;
     const counts = options.module >= Node16 && options.module <= NodeNext;
@@ -68,7 +68,7 @@ class Members {
     return (!counts || kind(source) === kind(target)) && (options.jsx !== undefined || !source.endsWith(".tsx"));
   }
 
-  // directory is where a package of the workspace lies, by the link to it.
+  // directory returns where a package of the workspace is, by the link to it.
   directory(name, from) {
     for (let d = from; this.inside(d + "/"); d = path.dirname(d)) {
       const at = path.join(d, "node_modules", name);
@@ -77,7 +77,7 @@ class Members {
     return undefined;
   }
 
-  // read gathers a package's manifest, its options and what tsc makes from what.
+  // read gathers a package's manifest, its options, and what tsc makes from which file.
   read(dir) {
     const ts = this.ts;
     const text = ts.sys.readFile(path.join(dir, "package.json"));
@@ -92,8 +92,8 @@ class Members {
     return { manifest, theirs: parsed.options, made };
   }
 
-  // beside is the source in src, or at the top, that has the name of what a
-  // bundler would make; undefined when there are several.
+  // beside returns the source in src, or at the top, that has the name of what a
+  // bundler would make. It returns undefined unless there is exactly one.
   beside(dir, stem) {
     let rest = path.relative(dir, stem);
     while (BUILT.test(rest)) rest = rest.replace(BUILT, "");
@@ -102,7 +102,7 @@ class Members {
   }
 }
 
-// targets lists the files that a package.json gives for a path in the package.
+// targets lists the files that a package.json names for a path in the package.
 function targets(manifest, asked) {
   const { exports } = manifest;
   if (exports === undefined || exports === null) {
@@ -120,7 +120,7 @@ function targets(manifest, asked) {
   return [];
 }
 
-// leaves are the files under any condition.
+// leaves lists the files under any condition.
 function leaves(value) {
   if (typeof value === "string") return [value];
   return value && typeof value === "object" ? Object.values(value).flatMap(leaves) : [];

@@ -1,5 +1,5 @@
-// A reporter for vitest beside its own of JSON: the faults that stand in no test, which that one
-// leaves out where a test of the same file fails as well.
+// A reporter for vitest, next to its own JSON reporter. It reports the faults outside of tests, which the other leaves out if a
+// test of the same file fails too.
 //
 //     vitest --reporter=json --reporter=vitest_faults.mjs --outputFile=REPORT …
 //
@@ -7,15 +7,15 @@
 //
 //     {"unhandled": N, "files": {FILE: MESSAGE}}
 //
-// with how many errors nothing caught, and each file that did not load, or of which a hook around
-// several tests failed, with what its report says of that.
+// with the number of errors that nothing caught, and each file that did not load, or of which a hook around several tests failed,
+// with vitest's message about that.
 
 import { writeFileSync } from "node:fs";
 
 const errorsOf = (suite) => (typeof suite.errors === "function" ? suite.errors() : suite.result?.errors) ?? [];
 
-// faulty reports whether a suite has a fault of its own, or one in it: a task as vitest 0 to 2 hand
-// it over, or a module of later ones.
+// faulty reports whether a suite, or a suite in it, has a fault of its own. It takes a task as vitest 0 to 2 pass it, or a module
+// of later versions.
 const faulty = (suite) =>
   errorsOf(suite).length > 0 || Array.from(suite.children ?? suite.tasks ?? []).some((task) => task.type === "suite" && faulty(task));
 

@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
-# Builds gVisor's runsc from its Go module and sees to it that the engine on
-# this machine knows it by that name. `make test-runsc` calls this first. The
-# engine is told to read its settings again, and goes on with its containers.
+# Builds gVisor's runsc from its Go module and makes sure that the engine on this machine knows it by that name. `make
+# test-runsc` calls this first. The engine is told to reload its settings, and keeps its containers running.
 #
-# What was built before is used again: it is kept beside Go's own cache. The
-# names in brackets are for engines in unusual places:
+# A runsc that was built before is used again; it is kept next to Go's own cache. These variables, with their defaults in
+# brackets, are for engines in unusual places:
 #
-#	AGENT_RUNSC_CACHE     where the program is kept     [beside Go's cache]
+#	AGENT_RUNSC_CACHE     where the program is kept     [next to Go's cache]
 #	AGENT_ENGINE_CONFIG   the engine's settings         [/etc/docker/daemon.json]
 #	AGENT_ENGINE_STATE    where it keeps its pid file   [/var/run]
 set -euo pipefail
-# The branch go of the module, which alone the go command can build.
+# On the module's branch go, the only one that the go command can build.
 version=v0.0.0-20260224225140-573d5e7127a8
 config=${AGENT_ENGINE_CONFIG:-/etc/docker/daemon.json}
 state=${AGENT_ENGINE_STATE:-/var/run}
 say() { echo "runsc: $*" >&2; }
 
-# known asks the engine whether it has the runtime.
+# known reports whether the engine has the runtime.
 known() {
 	docker info --format '{{range $name, $_ := .Runtimes}}{{println $name}}{{end}}' | grep -qx runsc
 }
@@ -24,9 +23,8 @@ known() {
 cache=${AGENT_RUNSC_CACHE:-$(dirname "$(go env GOCACHE)")/agent-runsc}
 runsc=$cache/runsc-$version
 if [ ! -x "$runsc" ]; then
-	# A directory of its own, so that a build that was broken off leaves nothing
-	# that looks like a program. With cgo it would link libraries that the
-	# sandbox it makes for itself does not have.
+	# A directory of its own, so that an interrupted build leaves nothing that looks like a program. With cgo, runsc would
+	# link libraries that the sandbox it makes for itself does not have.
 	say "building $version, some two minutes on two cores"
 	mkdir -p "$cache"
 	build=$(mktemp -d "$cache/build.XXXXXX")
@@ -46,7 +44,7 @@ if [[ ${DOCKER_HOST:-unix://} != unix://* ]] || [ "$(id -u)" != 0 ] || [ "$(cat 
 	exit 3
 fi
 command -v python3 >/dev/null || { say "python3 is missing: install it"; exit 3; }
-# Beside what the file says already, and in its place at once.
+# Add it to what the file says already, and replace the file in one step.
 python3 - "$config" "$runsc" <<'PYTHON'
 import json, os, sys
 
@@ -55,7 +53,7 @@ settings = {}
 if os.path.exists(path):
     with open(path) as f:
         settings = json.loads(f.read() or "{}")
-# Its own filter of system calls, which it leaves out otherwise.
+# The box's own filter of system calls, which runsc leaves out otherwise.
 settings.setdefault("runtimes", {})["runsc"] = {"path": runsc, "runtimeArgs": ["--oci-seccomp"]}
 os.makedirs(os.path.dirname(path), exist_ok=True)
 with open(path + ".agent", "w") as f:

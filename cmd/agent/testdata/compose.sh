@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs compose.yaml by Docker Compose itself, built from its module: the agent in an
-# image of this tree judges what the program outside judges, and both must say the
-# same. Argument: the agent program. What it made is removed in the end.
+# Runs compose.yaml with Docker Compose itself, built from its module. The agent in an image of this tree and the program
+# outside judge the same patches, and both must say the same. Argument: the agent program. Everything that it makes is
+# removed at the end.
 set -euo pipefail
 agent=$(realpath "$1")
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
@@ -42,7 +42,7 @@ AGENT_WORKSPACE_DIR=$work/shop
 END
 chmod 711 "$work"
 here="$root/cmd/agent/testdata"
-# What differs from one run to the next: its name, times, and how much memory was used.
+# Removes what differs between runs: the run's name, times, memory use, and output.
 same() { grep -vE '"(seconds|peak_bytes|output|created|at)":' "$1" | sed -E "s/$(sed -n 's/^  "run": "\(.*\)",$/\1/p' "$1")/RUN/g; s/ in [0-9.]+s//g"; }
 for patch in good:0 breaks-caller:1; do
 	want=${patch#*:} patch=${patch%:*}

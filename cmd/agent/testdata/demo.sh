@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The main job on a copy of the example workspace: a good patch is promoted, a
-# patch that breaks a caller in another file is refused; the record is asked about
-# both, the first is replayed from it, and taken back. Argument: the agent program.
+# Shows the main job on a copy of the example workspace: a good patch is promoted, and a patch that breaks a caller in another
+# file is refused. The record answers questions about both. The first patch is replayed from the record and taken back.
+# Argument: the agent program.
 set -euo pipefail
 agent=$(realpath "$1")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A further Docker engine on this machine, for tests whose objects must not be those of the machine's own: with a network
-# namespace, storage, sockets and control groups of its own, and no way out. It needs root, dockerd and iproute2.
+# Runs a second Docker engine on this machine, for tests whose objects must not be those of the machine's own engine. It has its
+# own network namespace, storage, sockets and control groups, and no way out. It needs root, dockerd and iproute2.
 #
 #	engine.sh up DIR      starts it, and prints its DOCKER_HOST
-#	engine.sh down DIR    ends it, with all that it held
+#	engine.sh down DIR    stops it, and removes all that it held
 set -euo pipefail
 verb=$1
 mkdir -p "$2"
@@ -15,7 +15,7 @@ up)
 		PATH=$PATH:/usr/sbin:/sbin command -v $program >/dev/null || { echo "engine: $program is missing: install docker.io, iproute2 and util-linux" >&2; exit 1; }
 	done
 	[ "$(id -u)" = 0 ] || { echo 'engine: a further engine needs root' >&2; exit 1; }
-	# An empty /etc/docker: else it takes the first engine's key, and with it that engine's ID.
+	# /etc/docker must be empty: otherwise it takes the first engine's key, and with it that engine's ID.
 	# shellcheck disable=SC2016
 	PATH=$PATH:/usr/sbin:/sbin setsid unshare --net --mount --propagation private bash -c \
 		'ip link set lo up; mkdir -p /etc/docker; mount -t tmpfs tmpfs /etc/docker; exec dockerd "$@"' \
@@ -36,7 +36,7 @@ down)
 		kill "$engine"
 		for _ in $(seq 100); do kill -0 "$engine" 2>/dev/null || break; sleep 0.1; done
 	fi
-	# What it left mounted below its own directories, deepest first, and its control groups.
+	# Unmount what it left mounted below its own directories, deepest first, and remove its control groups.
 	awk -v d="$dir/" 'index($2, d) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l
 	find /sys/fs/cgroup -depth -type d -path "*/$group*" -exec rmdir {} + 2>/dev/null || true
 	rm -rf "$dir" ;;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds a real Ollama server from its Go module, at the version of the client
-# that go.mod names, and prints where it lies. What it does goes to stderr.
+# Builds a real Ollama server from its Go module, at the version of the client in go.mod, and prints its path. Progress goes to
+# stderr.
 #
-# A server that was built before is used again: it is kept beside Go's own
-# cache, outside the repository, or where AGENT_OLLAMA_CACHE says.
+# A server that was built before is used again. It is kept next to Go's own cache, outside the repository, or in the directory
+# that AGENT_OLLAMA_CACHE names.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 say() { echo "ollama: $*" >&2; }
@@ -17,8 +17,8 @@ if [ -x "$server" ]; then
 	exit
 fi
 
-# The module's archive leaves out what its sources include from directories
-# called vendor: two of the three come from Debian, the third is a stand-in.
+# The module's archive lacks files that its sources include from directories called vendor. Two of the three come from Debian,
+# the third is a stand-in.
 missing=()
 command -v g++ >/dev/null || missing+=(g++)
 [ -r /usr/include/nlohmann/json.hpp ] || missing+=(nlohmann-json3-dev)
@@ -30,16 +30,14 @@ if [ ${#missing[@]} -gt 0 ]; then
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 fi
 
-# go install writes to a directory of its own, so that a build that was broken
-# off leaves nothing that looks like a server. Nice: it takes every core for
-# some ten minutes.
+# go install writes to a directory of its own, so that an interrupted build leaves nothing that looks like a server. It runs
+# under nice, since it uses every core for about ten minutes.
 say "building ollama $version, some ten minutes on two cores"
 mkdir -p "$cache"
 build=$(mktemp -d "$cache/build.XXXXXX")
 trap 'rm -rf "$build"' EXIT
 started=$SECONDS
-# Without its module's file beside it, a package of a named version is built
-# with what its own go.mod says, not ours.
+# go install of a package at a version uses the package's own go.mod, not ours.
 CGO_ENABLED=1 CGO_CPPFLAGS="-I$here/ollama" GOBIN=$build GOFLAGS='' \
 	nice -n 19 go install "github.com/ollama/ollama@$version" >&2
 mv "$build/ollama" "$server"

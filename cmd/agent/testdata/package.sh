@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The package of Debian in fresh containers: installed, used, removed, and nothing is left. Arguments: the package, an image of
-# Debian that no registry is needed for (the one that the toolchain stands on), and the agent that the package is made from.
+# Installs, uses and removes the Debian package in fresh containers, and checks that nothing is left. Arguments: the package, a
+# Debian image that needs no registry (the base of the toolchain), and the agent from which the package is made.
 set -euo pipefail
 package=$(realpath "$1")
 base=$2
 agent=$(realpath "$3")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# Both containers: install and at the end remove it, and compare the files of the machine before and after.
+# Both containers install the package, remove it at the end, and compare the files of the machine before and after.
 # shellcheck disable=SC2016
 begin='
 	list() { find / -xdev \( -path /proc -o -path /sys -o -path /var/lib/dpkg -o -path /var/log -o -path /tmp -o -path /var/cache \) -prune -o -print | sort; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two releases of the same commit, from two directories: the same bytes, and sums that hold. Argument: the module version of
-# cyclonedx-gomod.
+# Makes two releases of the same commit from two directories, and checks that their bytes are the same and that the checksums
+# hold. Argument: the module version of cyclonedx-gomod.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
