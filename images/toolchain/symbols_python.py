@@ -14,8 +14,8 @@ def scan(data, found):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(data)
-    # The lines, counted as by the parser unless there is a rare separator such as a form feed. Their encoding matters only for digests.
-    lines = data.decode("utf-8", "replace").splitlines()
+    # The lines as the parser counts them: splitlines would also split at a form feed. Their encoding matters only for digests.
+    lines = re.split(r"\r\n?|\n", data.decode("utf-8", "replace"))
     found.summary = first_line(ast.get_docstring(tree) or "") or first_comment(lines)
     reader = Reader(found, lines)
     reader.public = public_names(tree)

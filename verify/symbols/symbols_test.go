@@ -15,7 +15,7 @@ import (
 // A symbolFile is the part of the scanner's answer that these tests read.
 type symbolFile struct {
 	Path, Language, Problem string
-	Definitions             []struct{ Name, Kind, Parent string }
+	Definitions             []struct{ Name, Kind, Parent, Digest string }
 }
 
 // symbolsOf scans paths in the box and returns the answers by path, with the sizes of the parts.
@@ -141,5 +141,20 @@ func TestErrorOfAScanSaysWhatHappened(t *testing.T) {
 	stop := fmt.Errorf("enough")
 	if err := scan(t.Context(), b.Box, check.Work, []string{"a.py"}, func([]string, []byte) error { return stop }); err != stop {
 		t.Error(err)
+	}
+}
+
+// The digest of a definition is that of its own lines, also behind a form feed, which divides the sections of many older
+// sources and is no end of a line to Python.
+func TestAFormFeedMovesNoDefinition(t *testing.T) {
+	t.Parallel()
+	const source = "x = 1\n%s\ndef f():\n    return 1\n\n\ndef g():\n    return 2\n"
+	files := map[string]string{"plain.py": fmt.Sprintf(source, ""), "feed.py": fmt.Sprintf(source, "\f"), "dos.py": strings.ReplaceAll(fmt.Sprintf(source, "\f"), "\n", "\r\n")}
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	found, _ := symbolsOf(t, b.Box, []string{"plain.py", "feed.py", "dos.py"})
+	for _, name := range []string{"feed.py", "dos.py"} {
+		if got, want := fmt.Sprint(found[name].Definitions), fmt.Sprint(found["plain.py"].Definitions); got != want || len(found[name].Definitions) != 3 {
+			t.Errorf("%s has %s, want %s", name, got, want)
+		}
 	}
 }
