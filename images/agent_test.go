@@ -12,7 +12,7 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-// standIn is a module laid out as the agent's own repository is: the program embeds its guest, which is built first.
+// standIn is a module laid out like the agent's own repository: the program embeds its guest, which is built first.
 func standIn(extra map[string]string) memTree {
 	files := map[string]string{
 		"go.mod":                      "module agent\n\ngo 1.26\n",
@@ -44,13 +44,13 @@ func main() {
 	return treeOf(content)
 }
 
-// says runs an image and returns what it prints.
+// says runs an image and returns its output.
 func (e *testEngine) says(t *testing.T, image string) string {
 	t.Helper()
 	return e.prints(t, &container.Config{Image: image, NetworkDisabled: true}, &container.HostConfig{CapDrop: []string{"ALL"}, ReadonlyRootfs: true})
 }
 
-// prints runs a container and returns what it prints.
+// prints runs a container and returns its output.
 func (e *testEngine) prints(t *testing.T, config *container.Config, host *container.HostConfig) string {
 	t.Helper()
 	id := e.create(t, config, host)
@@ -79,7 +79,7 @@ func TestOneSourceIsOneAgentByteForByte(t *testing.T) {
 	t.Parallel()
 	b, on, e := newBuilder(t)
 	build := func(tree memTree) (Build, error) {
-		// From a place of its own, so that the engine compiles again and finds nothing of the build before.
+		// Each build has a place of its own, so that the engine compiles again and finds nothing of the last build.
 		place := own(t, b)
 		ref := "agent-test:" + workspaceSource(place)
 		t.Cleanup(func() {

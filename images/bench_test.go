@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// manyFiles is a tree of n files of 1.5 kB in directories of 100, that finds
-// its files fast enough not to be what is measured.
+// manyFiles is a tree of n files of 1.5 kB in directories of 100. It finds its files fast enough not to affect the
+// measurement.
 type manyFiles struct {
 	memTree
 	files  []File
@@ -31,7 +31,7 @@ func newManyFiles(n int) *manyFiles {
 	return t
 }
 
-// edit changes one file to the n-th of its contents.
+// edit changes one file to its n-th content.
 func (t *manyFiles) edit(n int) {
 	t.memTree[1].content = bytes.Repeat(fmt.Appendf(nil, "y = %6d\n", n), 150)
 	t.files[1].Digest = hash(t.memTree[1].content)
@@ -45,7 +45,7 @@ func (t *manyFiles) Open(name string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(t.memTree[t.index[name]].content)), nil
 }
 
-// BenchmarkSnapshot measures a first snapshot, one after an edit of one file, and one that is found.
+// BenchmarkSnapshot measures a first snapshot, one after an edit of one file, and one that already exists.
 func BenchmarkSnapshot(b *testing.B) {
 	builder, toolchain, _ := newBuilder(b)
 	for _, n := range []int{10, 10_000, 100_000} {

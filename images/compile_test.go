@@ -11,8 +11,8 @@ import (
 	"agent/images/dependencies"
 )
 
-// What Go files import of another module is compiled in the image, once: a box builds, vets and tests with it and compiles nothing of
-// that module. What has no files for this system does not keep the rest from it.
+// The packages that Go files import from other modules are compiled once, in the image: a box builds, vets and tests
+// with them and compiles nothing of those modules. A package without files for this system does not prevent that.
 func TestWhatGoFilesImportIsCompiledOnce(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
@@ -53,12 +53,12 @@ for command in 'build -v' 'vet -x' 'test -v -x'; do /usr/lib/agent/go/run go $co
 	}
 }
 
-// Where a workspace or what it imports is written in C, its boxes have a compiler for it. Others have none, and need none.
+// If a workspace or something it imports is written in C, its boxes have a C compiler. Other boxes have none, and need none.
 func TestWhatIsWrittenInCIsCompiled(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
 	const source = "package a\n\n// int twice(int x) { return 2 * x; }\nimport \"C\"\n\nimport \"net\"\n\nvar IP net.IP\n\nfunc Twice(x int) int { return int(C.twice(C.int(x))) }\n"
-	const module = "module example.com/a\n\ngo 1.24\n" // with nothing to install
+	const module = "module example.com/a\n\ngo 1.24\n" // nothing to install
 	files := texts("go.mod", module, "a.go", source)
 	d := dependencies.Read(files).Importing([]string{"a.go"}, func(p string) ([]byte, error) { return files[p], nil })
 	img, err := b.Install(t.Context(), toolchain, d)
@@ -72,7 +72,7 @@ printf 'package a\n\nimport "testing"\n\nfunc TestTwice(t *testing.T) {\n\tif Tw
 	if text := e.prints(t, &container.Config{Image: img.ID, Entrypoint: []string{"/bin/sh", "-c", try, "sh", module, source}, NetworkDisabled: true}, nil); !strings.Contains(text, "PASS: TestTwice") || strings.Contains(text, "-p net ") {
 		t.Error(text)
 	}
-	// Where there was no compiler to be had a while ago it is not asked for again, and does not keep the rest from being made.
+	// If no compiler was available a while ago, it is not asked for again, and the rest is made without it.
 	plain, err := b.installOnly(t.Context(), toolchain, d)
 	if err != nil {
 		t.Fatal(err)

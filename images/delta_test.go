@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// entries are a tree by path.
+// entries is a tree by path.
 type entries map[string]File
 
 // list returns the entries as a Tree lists them.
@@ -41,7 +41,7 @@ func (e entries) put(f File) {
 	}
 }
 
-// holds reports whether something lies below a directory.
+// holds reports whether anything lies below a directory.
 func (e entries) holds(dir string) bool {
 	for name := range e {
 		if strings.HasPrefix(name, dir+"/") {
@@ -51,12 +51,12 @@ func (e entries) holds(dir string) bool {
 	return false
 }
 
-// drop removes an entry with all that is below it.
+// drop removes an entry and everything below it.
 func (e entries) drop(name string) {
 	maps.DeleteFunc(e, func(p string, _ File) bool { return p == name || strings.HasPrefix(p, name+"/") })
 }
 
-// apply does to a frozen tree what the guest does in a box.
+// apply does to a frozen tree what the guest does to a box.
 func (e entries) apply(t *testing.T, d Delta) {
 	t.Helper()
 	for _, name := range d.Delete {
@@ -78,7 +78,7 @@ func (e entries) apply(t *testing.T, d Delta) {
 	}
 }
 
-// frozen is the tree as a snapshot has it.
+// frozen returns the tree in the form that a snapshot has.
 func (e entries) frozen() entries {
 	out := maps.Clone(e)
 	for name, f := range out {
@@ -113,7 +113,7 @@ func (e entries) stir(r *rand.Rand, n int, links bool) {
 	}
 }
 
-// Whatever is done to a tree, a difference that is found makes the new tree of the old one.
+// Whatever changes in a tree, a difference that is found turns the old tree into the new one.
 func TestADifferenceMakesTheTree(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -158,7 +158,7 @@ func TestADifferenceIsOfFilesAndSmall(t *testing.T) {
 	a := file("d/a", 0o644, 1)
 	for what, c := range map[string]struct {
 		old, now       []File
-		deleted, wrote int // -1 for no difference
+		deleted, wrote int // -1: there is no difference
 	}{
 		"nothing":                       {[]File{dir("d"), a}, []File{dir("d"), a}, 0, 0},
 		"a mode that a snapshot has":    {[]File{file("a", 0o644, 1)}, []File{file("a", 0o755, 1)}, 0, 1},
@@ -187,7 +187,7 @@ func TestADifferenceIsOfFilesAndSmall(t *testing.T) {
 	}
 }
 
-// What the image links to has its place beside the files: a file that comes there makes another image.
+// The image's links lie beside the files: a file that appears in the place of a link needs another image.
 func TestANearSnapshotHasTheSameLinks(t *testing.T) {
 	t.Parallel()
 	b, toolchain, _ := newBuilder(t)

@@ -26,14 +26,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// testGuest makes the toolchain of these tests another image than anybody
-// else's: it shares all layers but the last, and may be removed.
+// testGuest makes the toolchain image of these tests different from any other: it shares all layers but the last, and
+// may be removed.
 var testGuest = []byte("the guest of the tests of package images\n")
 
-// TestMain removes the one image that all tests share, and sees that no build left a goroutine behind.
+// TestMain removes the one image that all tests share, and checks that no build left a goroutine behind.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if enginetest.Absent() { // no test made it
+	if enginetest.Absent() { // no test made the image
 		os.Exit(code)
 	}
 	if err := removeTestToolchain(); err != nil {
@@ -62,13 +62,13 @@ func removeTestToolchain() error {
 	return (&testEngine{Client: api}).RemoveImage(ctx, r.ref())
 }
 
-// testEngine is the real engine behind the few calls that a Builder makes.
+// testEngine is the real engine, limited to the few calls that a Builder makes.
 type testEngine struct {
 	*docker.Client
 	only func(id string) bool // when set, listings show only these images
 }
 
-// newEngine connects to the engine, without which these tests mean nothing.
+// newEngine connects to the engine; without one these tests are meaningless.
 func newEngine(t testing.TB) *testEngine {
 	t.Helper()
 	enginetest.Need(t)
@@ -80,7 +80,7 @@ func newEngine(t testing.TB) *testEngine {
 	return &testEngine{Client: api}
 }
 
-// newBuilder returns a Builder with the tests' guest, its toolchain, and the engine below.
+// newBuilder returns a Builder with the tests' guest, its toolchain, and the engine under it.
 func newBuilder(t testing.TB) (*Builder, Image, *testEngine) {
 	t.Helper()
 	e := newEngine(t)
@@ -160,7 +160,7 @@ func drain(r io.ReadCloser, err error) error {
 	return errors.Join(err, r.Close())
 }
 
-// has reports whether the engine has an image by that name.
+// has reports whether the engine has an image with that name.
 func (e *testEngine) has(t testing.TB, ref string) bool {
 	t.Helper()
 	id, _, err := e.ImageLabels(t.Context(), ref)
@@ -170,7 +170,7 @@ func (e *testEngine) has(t testing.TB, ref string) bool {
 	return id != ""
 }
 
-// create makes a container that the test's end removes with its volumes.
+// create makes a container; the end of the test removes it and its volumes.
 func (e *testEngine) create(t testing.TB, config *container.Config, host *container.HostConfig) string {
 	t.Helper()
 	c, err := e.ContainerCreate(t.Context(), config, host, nil, nil, "")
@@ -200,7 +200,7 @@ func (e *testEngine) export(t testing.TB, img string, visit func(h *tar.Header, 
 	read(t, stream, visit)
 }
 
-// below is export of what is at a place in an image, such as "usr/bin", by the same names: all of an image is over a gigabyte.
+// below is export for one place in an image, such as "usr/bin", with the same names: a whole image is over a gigabyte.
 func (e *testEngine) below(t testing.TB, img, place string, visit func(h *tar.Header, content []byte)) {
 	t.Helper()
 	id := e.create(t, &container.Config{Image: img, Cmd: []string{"none"}, NetworkDisabled: true}, nil)
@@ -215,7 +215,7 @@ func (e *testEngine) below(t testing.TB, img, place string, visit func(h *tar.He
 	})
 }
 
-// read shows what an archive holds, and of some files what they hold.
+// read calls visit for each entry of an archive, with the content of some of the files.
 func read(t testing.TB, stream io.ReadCloser, visit func(h *tar.Header, content []byte)) {
 	t.Helper()
 	defer stream.Close()

@@ -128,7 +128,7 @@ func TestPostgresImageHasNoSetuidAndNoCluster(t *testing.T) {
 	}
 }
 
-// TestPinThatTheArchiveReplacedIsSaidAndRecorded installs a small package, pinned to a version that never was.
+// TestPinThatTheArchiveReplacedIsSaidAndRecorded installs a small package, pinned to a version that never existed.
 func TestPinThatTheArchiveReplacedIsSaidAndRecorded(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -159,7 +159,7 @@ func TestPinThatTheArchiveReplacedIsSaidAndRecorded(t *testing.T) {
 	}
 }
 
-// removeImage removes what a test made, after the test's own context has ended.
+// removeImage removes an image that a test made, after the test's own context has ended.
 func removeImage(t testing.TB, e *testEngine, ref string) {
 	t.Helper()
 	if err := e.RemoveImage(context.WithoutCancel(t.Context()), ref); err != nil {
@@ -202,7 +202,7 @@ func TestCancelledBuildEndsAndTagsNothing(t *testing.T) {
 	}
 }
 
-// onText calls do when text has been written to it on a line of output.
+// onText calls do once text ends a line of the output written to it.
 type onText struct {
 	mu   sync.Mutex
 	all  bytes.Buffer
@@ -241,7 +241,7 @@ func TestBaseOfUnknownSuiteCarriesTheReasonAndImportsNothing(t *testing.T) {
 	}
 }
 
-// remapped is an engine whose containers may have users of their own.
+// remapped is an engine whose containers may have their own users.
 type remapped struct {
 	Engine
 	own bool

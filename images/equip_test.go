@@ -18,7 +18,7 @@ func TestEquipmentIsFoundByWhatItIsMadeOf(t *testing.T) {
 	if ok, err := New(e, nil, nil).findLabelled(t.Context(), &img, labelEquipment, digest); !ok || err != nil || img.ID == "" {
 		t.Errorf("not found: %+v, %v", img, err)
 	}
-	// The beginning of a digest is no proof.
+	// The beginning of a digest is not enough.
 	if ok, err := New(e, nil, nil).findLabelled(t.Context(), &img, labelEquipment, digest[:12]+strings.Repeat("0", 52)); ok || err != nil {
 		t.Errorf("another one was found, %v", err)
 	}
@@ -46,7 +46,7 @@ func TestNoEquipmentIsTheImageItself(t *testing.T) {
 	}
 }
 
-// What no snapshot stands on any more goes, as dependencies do.
+// Equipment is removed once no snapshot is based on it, as dependencies are.
 func TestEquipmentThatNobodyUsesIsPruned(t *testing.T) {
 	t.Parallel()
 	old := "2020-01-01T00:00:00Z"

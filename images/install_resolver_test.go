@@ -25,7 +25,7 @@ import (
 	"agent/images/registries"
 )
 
-// packages serves packages as a registry of npm does: manifests by name, then version.
+// packages serves packages as an npm registry does: manifests by name, then version.
 func packages(t *testing.T, all map[string]map[string]string) string {
 	t.Helper()
 	var server *httptest.Server
@@ -40,7 +40,7 @@ func packages(t *testing.T, all map[string]map[string]string) string {
 		for version, manifest := range all[name] {
 			content := archiveOf(t, manifest)
 			if archive && file == name+"-"+version+".tgz" {
-				_, _ = w.Write(content) // a client that goes away is its own trouble
+				_, _ = w.Write(content) // a client that goes away is not a failure here
 				return
 			}
 			sum := sha512.Sum512(content)
@@ -54,7 +54,7 @@ func packages(t *testing.T, all map[string]map[string]string) string {
 	return server.URL
 }
 
-// breaking stands before a registry, and breaks off as many answers of addresses that end in a suffix as are given for it.
+// breaking is a proxy in front of a registry. It breaks off as many answers as broken says for addresses with each suffix.
 func breaking(t *testing.T, registry string, broken map[string]*atomic.Int32) string {
 	t.Helper()
 	target, err := url.Parse(registry)
@@ -74,7 +74,7 @@ func breaking(t *testing.T, registry string, broken map[string]*atomic.Int32) st
 	return server.URL + target.Path
 }
 
-// More often than a package manager asks by itself, and less often than it is asked to.
+// The connection breaks more often than a package manager retries by default, and less often than the install makes it retry.
 func TestAConnectionThatBreaksIsNoEnd(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
@@ -94,7 +94,7 @@ func TestAConnectionThatBreaksIsNoEnd(t *testing.T) {
 	}
 }
 
-// archiveOf is a package of npm with nothing but its package.json.
+// archiveOf returns an npm package that contains only its package.json.
 func archiveOf(t *testing.T, manifest string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -110,7 +110,7 @@ func archiveOf(t *testing.T, manifest string) []byte {
 	return out.Bytes()
 }
 
-// plugins are packages of which two do not fit each other: plugin wants another core than the newest.
+// plugins are packages of which two conflict: plugin requires an older core than the newest.
 var plugins = map[string]map[string]string{
 	"core":   {"1.0.0": `{"name":"core","version":"1.0.0"}`, "2.0.0": `{"name":"core","version":"2.0.0"}`},
 	"plugin": {"1.0.0": `{"name":"plugin","version":"1.0.0","peerDependencies":{"core":"^1.0.0"}}`},
@@ -118,19 +118,19 @@ var plugins = map[string]map[string]string{
 
 const (
 	conflicting = `{"name":"a","version":"1.0.0","dependencies":{"core":"^2.0.0","plugin":"^1.0.0"}}`
-	// As npm writes it with legacy-peer-deps: it names no peer.
+	// The form that npm writes with legacy-peer-deps: it names no peer.
 	legacyLock = `{"name":"a","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"a","version":"1.0.0","dependencies":{"core":"^2.0.0","plugin":"^1.0.0"}},
 "node_modules/core":{"version":"2.0.0"},"node_modules/plugin":{"version":"1.0.0","peerDependencies":{"core":"^1.0.0"}}}}`
 )
 
-// What npm refuses is installed as the project itself does it, else as npm advises, and told.
+// An install that npm refuses is done as the project itself does it, else as npm advises, and the result is reported.
 func TestWhatNpmRefusesIsInstalledAsTheProjectDoes(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
 	b = from(b, map[string]string{"NPM_CONFIG_REGISTRY": packages(t, plugins)})
 	for name, c := range map[string]struct {
 		files map[string][]byte
-		told  string // "" for what succeeds at once
+		told  string // "" if the install succeeds at once
 	}{
 		"npm's advice":  {texts("package.json", conflicting), "ERESOLVE): installed with --legacy-peer-deps, as npm advises"},
 		"its settings":  {texts("package.json", conflicting, ".npmrc", "legacy-peer-deps=true\nregistry=http://127.0.0.1:1\n"), ""},
@@ -157,7 +157,7 @@ func TestWhatNpmRefusesIsInstalledAsTheProjectDoes(t *testing.T) {
 		if has, err := b.Has(t.Context(), toolchain, d); !has || err != nil {
 			t.Errorf("%s: it is not found again: %v", name, err)
 		}
-		// A patch may not use what its base did not need, and the image that is there does not help it.
+		// A patch may not use an option that its base did not need, even if the image already exists.
 		var lackingErr *InstallError
 		_, err = b.Install(t.Context(), toolchain, d.Limited(dependencies.Read(texts("package.json", numberPackage)), ""))
 		if refused := errors.As(err, &lackingErr); refused != (c.told != "") || refused && lackingErr.Registry != "" {
@@ -166,7 +166,7 @@ func TestWhatNpmRefusesIsInstalledAsTheProjectDoes(t *testing.T) {
 	}
 }
 
-// What an index does not have as a wheel is left out and named; the others are installed.
+// A requirement that the index does not have as a wheel is left out and named; the others are installed.
 func TestRequirementsThatCannotBeHadAreLeftOutByName(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
@@ -174,7 +174,7 @@ func TestRequirementsThatCannotBeHadAreLeftOutByName(t *testing.T) {
 	d := dependencies.Read(texts("requirements.txt", "planted==1.2.3\nnonesuch>=4 ; python_version > '3'\n"))
 	for name, d := range map[string]dependencies.Set{
 		"nonesuch": d,
-		// It does not fit with the other one.
+		// It conflicts with the other requirement.
 		"greedy": dependencies.Read(texts("requirements.txt", "planted==1.2.3\n", "tox.ini", "[testenv]\ndeps = greedy\n")),
 	} {
 		img, err := b.Install(t.Context(), toolchain, d)
@@ -198,7 +198,7 @@ func TestRequirementsThatCannotBeHadAreLeftOutByName(t *testing.T) {
 	}
 }
 
-// A failure names the step, and how the package manager begins to complain; what the machine does is none.
+// A failed step names itself and the beginning of the package manager's complaint. A failure of the machine does not count.
 func TestAFailedBuildIsToldApart(t *testing.T) {
 	t.Parallel()
 	d := dependencies.Read(texts("package.json", numberPackage, "requirements.txt", "a\n"))
@@ -233,8 +233,8 @@ func TestAFailedBuildIsToldApart(t *testing.T) {
 	}
 }
 
-// A package manager that ran out of time has less of it in the next hour, and all of it after that; a registry that did
-// not answer changes nothing.
+// A package manager that ran out of time gets less of it in the next hour, and all of it again after that. A registry
+// that did not answer changes nothing.
 func TestTheNextAttemptWaitsLess(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	mark := markOf(strings.Repeat("0", 64))
@@ -253,7 +253,7 @@ func TestTheNextAttemptWaitsLess(t *testing.T) {
 	}
 }
 
-// Steps of one run that ask for the same are answered at once; a cancelled one is no answer.
+// A step that asks for the same install again gets the failure at once; a cancelled install is not remembered.
 func TestAFailureStandsForAMoment(t *testing.T) {
 	t.Parallel()
 	var log failureLog
@@ -271,7 +271,7 @@ func TestAFailureStandsForAMoment(t *testing.T) {
 	}
 }
 
-// Packages of Debian come before all else, stand below what the workspace depends on, and take nothing of the image away.
+// Debian packages are installed first, lie below the workspace's dependencies, and remove nothing from the image.
 func TestPackagesOfDebianAreInstalled(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
@@ -296,7 +296,7 @@ func TestPackagesOfDebianAreInstalled(t *testing.T) {
 	if !found["usr/bin/hello"] || len(found) > 1 {
 		t.Errorf("the image has %v", found)
 	}
-	// What cannot be had is a part that the run may go on without.
+	// An unavailable package is a part that the run may continue without.
 	d = dependencies.Read(texts("requirements.txt", "planted==1.2.3\n")).WithDebian([]string{"no-such-package-here"})
 	_, err = b.Install(t.Context(), toolchain, d)
 	var lacking *InstallError
@@ -309,12 +309,12 @@ func TestPackagesOfDebianAreInstalled(t *testing.T) {
 	}
 }
 
-// Where no index answers, Debian's packages stand in for those of pip, as far as there are any.
+// If no index answers, Debian packages replace those of pip as far as they exist.
 func TestPackagesOfDebianStandInForThoseOfPip(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
 	b = from(b, map[string]string{"PIP_INDEX_URL": "http://127.0.0.1:9/simple"})
-	wanted := dependencies.Read(texts("requirements.txt", "PyYAML==1.0\npython-dateutil>=2 ; python_version < '3'\nno-such-package-here\nbeautifulsoup4\npyinstrument\n")) // the archive has the last for a newer Python alone, today
+	wanted := dependencies.Read(texts("requirements.txt", "PyYAML==1.0\npython-dateutil>=2 ; python_version < '3'\nno-such-package-here\nbeautifulsoup4\npyinstrument\n")) // today's archive has the last for a newer Python only
 	var lacking *InstallError
 	if _, err := b.Install(t.Context(), toolchain, wanted); !errors.As(err, &lacking) || lacking.Registry == "" {
 		t.Fatalf("an index that nobody serves: %v", err)
@@ -347,7 +347,7 @@ func TestPackagesOfDebianStandInForThoseOfPip(t *testing.T) {
 	if !found {
 		t.Error("the image has no module of python3-yaml")
 	}
-	// Where the archive has none of them, nothing is installed.
+	// If the archive has none of them, nothing is installed.
 	none, _ := dependencies.Read(texts("requirements.txt", "no-such-package-here\n")).Standby(0)
 	img, err = b.Install(t.Context(), toolchain, none)
 	if err != nil {
@@ -362,7 +362,7 @@ func TestPackagesOfDebianStandInForThoseOfPip(t *testing.T) {
 	}
 }
 
-// What a package of the registry wants from a repository of git is left out alone; nobody looks for where that is.
+// A package that a registry package wants from a git repository is left out alone; the install does not look for it.
 func TestWhatAPackageWantsFromElsewhereIsLeftOut(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
@@ -396,8 +396,8 @@ func TestWhatAPackageWantsFromElsewhereIsLeftOut(t *testing.T) {
 	}
 }
 
-// What the registry does not have, or not in that version, is left out by name, be it asked for by the workspace or by another
-// package, with a lock file and without; the others are installed. A patch that asks for such a package is refused.
+// A package or version that the registry does not have is left out by name, whether the workspace or another package
+// asks for it, with or without a lock file; the others are installed. A patch that asks for such a package is refused.
 func TestWhatTheRegistryDoesNotHaveIsLeftOut(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
@@ -441,13 +441,13 @@ func TestWhatTheRegistryDoesNotHaveIsLeftOut(t *testing.T) {
 		}
 		found := false
 		e.below(t, img.ID, "deps", func(h *tar.Header, _ []byte) {
-			// pnpm links to it.
+			// pnpm installs it as a link.
 			found = found || h.Name == "deps/node/node_modules/core/package.json" || h.Name == "deps/node/node_modules/core" && h.Typeflag == tar.TypeSymlink
 		})
 		if !found {
 			t.Errorf("%s: the other one is not installed", name)
 		}
-		if !strings.HasSuffix(name, "with a lock") { // of the others it is the same
+		if !strings.HasSuffix(name, "with a lock") { // the others give the same result
 			continue
 		}
 		var refused *InstallError

@@ -50,7 +50,7 @@ const (
 		"github.com/google/uuid v1.6.0/go.mod h1:TIyPZe4MgqvfeYDBFedMoGGpEw/LqOeaOT+nhxU+yHo=\n"
 )
 
-// wheel is a package of Python with one module, and what it requires.
+// wheel returns a Python package with one module and these requirements.
 func wheel(t *testing.T, name, version, module string, requires ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -80,7 +80,7 @@ func wheel(t *testing.T, name, version, module string, requires ...string) []byt
 	return out.Bytes()
 }
 
-// index serves two packages as an index of Python does, one of which wants an older one of the other than there is.
+// index serves two packages as a Python index does; one requires an older version of the other than there is.
 func index(t *testing.T) string {
 	t.Helper()
 	file := wheel(t, "planted", "1.2.3", "ANSWER = 42\n")
@@ -94,7 +94,7 @@ func index(t *testing.T) string {
 		case "/simple/planted/":
 			fmt.Fprint(w, `<!DOCTYPE html><a href="/planted-1.2.3-py3-none-any.whl">planted-1.2.3-py3-none-any.whl</a>`)
 		case "/planted-1.2.3-py3-none-any.whl":
-			_, _ = w.Write(file) // a client that goes away is its own trouble
+			_, _ = w.Write(file) // a client that goes away is not a failure here
 		default:
 			http.NotFound(w, r)
 		}
@@ -139,7 +139,7 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { removeImage(t, e, img.ID) })
-	want := map[string]string{ // to the target of a link
+	want := map[string]string{ // path to link target
 		"deps/node/web/node_modules/is-number/package.json":                                  "",
 		"deps/node/node_modules/is-number/package.json":                                      "",
 		"deps/node/node_modules/a":                                                           "/work/packages/a",
@@ -195,7 +195,7 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 	}
 }
 
-// labelled is an engine of which only the labels of images are seen.
+// labelled is an engine that only shows the labels of images.
 type labelled struct {
 	Engine
 	images map[string]map[string]string
@@ -240,7 +240,7 @@ func TestARegistryThatDoesNotAnswerIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	dead := "http://" + l.Addr().String()
-	l.Close() // nobody listens there any more
+	l.Close() // nothing listens there any more
 	b = from(b, map[string]string{"PIP_INDEX_URL": dead + "/simple", "NPM_CONFIG_REGISTRY": dead, "GOPROXY": dead})
 	for _, files := range []map[string][]byte{texts("requirements.txt", "planted\n"), texts("package.json", numberPackage), texts("go.mod", uuidModule)} {
 		_, err := b.Install(t.Context(), toolchain, dependencies.Read(files))
@@ -249,7 +249,7 @@ func TestARegistryThatDoesNotAnswerIsNamed(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	// One that answers and has no such package is another matter.
+	// A registry that answers but lacks the package is different.
 	_, err = from(b, map[string]string{"PIP_INDEX_URL": index(t)}).Install(t.Context(), toolchain, dependencies.Read(texts("requirements.txt", "nonesuch\n")))
 	var lacking *InstallError
 	if !errors.As(err, &lacking) || lacking.Registry != "" || !strings.Contains(err.Error(), "nonesuch") {
@@ -282,7 +282,7 @@ func TestTheDigestNamesAllThatDecidesWhatIsInstalled(t *testing.T) {
 	}
 }
 
-// Without anything to install the image is the toolchain's, but what stands on it is another snapshot.
+// With nothing to install, the image is the toolchain's, but a snapshot on it with other links is another snapshot.
 func TestLinksBetweenPackagesMakeAnotherSnapshot(t *testing.T) {
 	t.Parallel()
 	files := texts("package.json", `{"workspaces":["*"]}`, "a/package.json", `{"name":"a"}`)

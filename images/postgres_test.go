@@ -36,7 +36,7 @@ func newDatabase(t *testing.T) *database {
 	return &database{t: t, engine: e, image: img.ID, volume: newVolume(t, e, nil)}
 }
 
-// newVolume makes a volume of the test's own and returns its name.
+// newVolume makes a volume for this test and returns its name.
 func newVolume(t *testing.T, e *testEngine, options map[string]string) string {
 	t.Helper()
 	v, err := e.VolumeCreate(t.Context(), volume.CreateOptions{DriverOpts: options, Labels: map[string]string{"agent.test": t.Name()}})
@@ -51,8 +51,8 @@ func newVolume(t *testing.T, e *testEngine, options map[string]string) string {
 	return v.Name
 }
 
-// start starts a container on the volume with no capability and a read-only
-// root, as strict as the agent does. With a script, that runs in the place of the entry point.
+// start starts a container on the volume without capabilities and with a read-only root, as strictly as the agent does.
+// A script runs in place of the entry point.
 func (d *database) start(script string, env ...string) string {
 	d.t.Helper()
 	config := &container.Config{Image: d.image, Env: env, NetworkDisabled: true}
@@ -75,7 +75,7 @@ func (d *database) start(script string, env ...string) string {
 	return id
 }
 
-// logged waits for a line with text in the container's log, up to the container's end.
+// logged waits for a line with text in the container's log, at most until the container ends.
 func (d *database) logged(id, text string) {
 	d.t.Helper()
 	stream, err := d.engine.ContainerLogs(d.t.Context(), id, container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: true})
@@ -112,7 +112,7 @@ func (d *database) ended(id string) int64 {
 	}
 }
 
-// run runs a command in the container and returns what it prints, with its exit code.
+// run runs a command in the container and returns its output and its exit code.
 func (d *database) run(id string, argv ...string) (string, int) {
 	d.t.Helper()
 	ctx := d.t.Context()
@@ -156,7 +156,7 @@ func TestPostgresStartsStrictAndKeepsPasswordAndDataInItsVolume(t *testing.T) {
 	if out != "600 postgres\n64" {
 		t.Errorf("the password file is %q", out)
 	}
-	// What the environment holds, every process of the user could read.
+	// Every process of the user could read the environment.
 	if out, _ := d.run(first, "sh", "-c", "tr '\\0' '\\n' </proc/1/environ | grep -c PASSWORD"); out != "0" {
 		t.Errorf("the environment of process 1 names a password: %s", out)
 	}
@@ -164,7 +164,7 @@ func TestPostgresStartsStrictAndKeepsPasswordAndDataInItsVolume(t *testing.T) {
 		t.Error("the socket asks for a password")
 	}
 	before, _ := d.run(first, "cat", "/var/lib/postgresql/agent-password")
-	// A kill is the worst end; the next container goes on with the volume.
+	// A kill is the worst possible end; the next container continues with the volume.
 	if err := d.engine.ContainerKill(t.Context(), first, "KILL"); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestPostgresStartsStrictAndKeepsPasswordAndDataInItsVolume(t *testing.T) {
 func TestPostgresStartsAfterAKilledFirstStartWithTheGivenPassword(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	// What a first start leaves that was killed at its worst moments.
+	// This is what a first start leaves when it is killed at its worst moments.
 	half := d.start("cd /var/lib/postgresql; mkdir -m 0700 data.new; echo 17 >data.new/PG_VERSION; echo half >agent-password.new")
 	if code := d.ended(half); code != 0 {
 		t.Fatalf("exit %d", code)
@@ -202,7 +202,7 @@ func TestPostgresStartsAfterAKilledFirstStartWithTheGivenPassword(t *testing.T) 
 	}
 }
 
-// As compose.yaml has it: the agent beside it, another user, needs no password.
+// The setup is that of compose.yaml: the agent beside the server runs as another user and needs no password.
 func TestPostgresIsReachedByASharedSocket(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../compose.yaml")
@@ -219,7 +219,7 @@ func TestPostgresIsReachedByASharedSocket(t *testing.T) {
 	}
 	d := newDatabase(t)
 	d.socket = newVolume(t, d.engine, options)
-	for range 2 { // what a killed one left does not keep the next from it
+	for range 2 { // the remains of a killed server do not stop the next one
 		id := d.start("")
 		d.logged(id, ready)
 		client := d.engine.create(t, &container.Config{
@@ -251,7 +251,7 @@ func TestPostgresIsReachedByASharedSocket(t *testing.T) {
 func TestTwoPostgresNeverShareAVolume(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	// The lock alone decides, so it is enough that the first holds it.
+	// Only the lock decides, so it is enough that the first container holds it.
 	holder := d.start("exec 9>/var/lib/postgresql/agent-lock; flock 9; echo held; exec sleep 600")
 	d.logged(holder, "held")
 	second := d.start("")

@@ -74,7 +74,7 @@ func TestEveryPackageIsPinnedAndEveryToolIsAsked(t *testing.T) {
 
 func TestMisspeltKeyInSpecificationIsAnError(t *testing.T) {
 	t.Parallel()
-	var wrong struct{ Suite string } // base.toml has more
+	var wrong struct{ Suite string } // base.toml has more keys
 	if _, err := readSpec("base.toml", &wrong); err == nil {
 		t.Error("a key that nobody reads passes")
 	}
@@ -128,8 +128,8 @@ func TestVersionsBecomeLabelsAndMovedPinsAreRecorded(t *testing.T) {
 	}
 }
 
-// TestArchiveIsFoundInBothFormsOfSources runs the function of packages.sh on sources as
-// registries' images and mmdebstrap write them.
+// TestArchiveIsFoundInBothFormsOfSources runs the function of packages.sh on sources in the forms that registries'
+// images and mmdebstrap use.
 func TestArchiveIsFoundInBothFormsOfSources(t *testing.T) {
 	t.Parallel()
 	script, err := specs.ReadFile(packagesStep)

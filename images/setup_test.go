@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// setUp runs engine.sh with these settings on top of an environment that names no engine, and returns what
-// it says and its exit code.
+// setUp runs engine.sh with these settings on top of an environment that names no engine, and returns its output and
+// its exit code.
 func setUp(t *testing.T, prefix []string, env ...string) (string, int) {
 	t.Helper()
 	argv := append(prefix, "./engine.sh")
@@ -34,7 +34,7 @@ func TestSetUpIsSilentWhereAnEngineAnswers(t *testing.T) {
 	if out, code := setUp(t, nil, "AGENT_ENGINE_SOCKET="+socket); code != 0 || out != "" {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	// On a bare Debian there is perl and no curl.
+	// A bare Debian has perl but no curl.
 	bin := t.TempDir()
 	for _, name := range []string{"bash", "perl", "id"} {
 		program, err := exec.LookPath(name)
@@ -65,13 +65,13 @@ func TestSetUpLeavesAnEngineElsewhereToDoctor(t *testing.T) {
 	}
 }
 
-// TestSetUpWithoutRootSaysWhatToDo runs the script as nobody.
+// TestSetUpWithoutRootSaysWhatToDo runs the script as user nobody.
 func TestSetUpWithoutRootSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	var prefix []string
 	if os.Getuid() == 0 {
 		prefix = []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash"}
-		// The tree may lie where nobody may not look: the script comes over standard input.
+		// User nobody may have no access to the tree, so the script is passed as an argument.
 		script, err := os.ReadFile("engine.sh")
 		if err != nil {
 			t.Fatal(err)
@@ -84,8 +84,8 @@ func TestSetUpWithoutRootSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// privately runs the script where the engine that it starts can disturb no other: in a network and a mount
-// namespace of its own, with all its files in dir. The engine is ended when the commands are over.
+// privately runs the script where its engine cannot disturb another one: in its own network and mount namespaces, with
+// all its files in dir. The engine ends when the commands are over.
 func privately(t *testing.T, dir, commands string) (string, int) {
 	t.Helper()
 	args := fmt.Sprintf("--data-root %[1]s/root --exec-root %[1]s/docker --pidfile %[1]s/docker.pid --bridge=none --iptables=false", dir)
@@ -97,7 +97,7 @@ trap 'end 2>/dev/null || true' EXIT
 		"AGENT_ENGINE_SOCKET="+dir+"/docker.sock", "AGENT_ENGINE_STATE="+dir, "AGENT_ENGINE_LOG="+dir+"/log", "AGENT_ENGINE_ARGS="+args)
 }
 
-// shortDir is a directory whose sockets' names fit the kernel's 108 bytes.
+// shortDir returns a directory whose path is short enough for the kernel's limit of 108 bytes for a socket name.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "eng")
@@ -118,7 +118,7 @@ func TestSetUpStartsAnEngineOnceOverWhatADeadOneLeft(t *testing.T) {
 	if err := os.MkdirAll(dir+"/docker/containerd", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// One file names a process that is not there, the other one that is something else.
+	// One file names a process that does not exist, the other a process that is something else.
 	for file, pid := range map[string]int{"docker.pid": 1 << 22, "docker/containerd/containerd.pid": os.Getpid()} {
 		if err := os.WriteFile(filepath.Join(dir, file), fmt.Append(nil, pid), 0o600); err != nil {
 			t.Fatal(err)

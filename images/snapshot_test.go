@@ -21,7 +21,7 @@ import (
 	"github.com/moby/buildkit/solver/pb"
 )
 
-// own gives a test a workspace of its own, whose snapshots its end removes.
+// own gives a test its own workspace; the end of the test removes its snapshots.
 func own(t testing.TB, b *Builder) string {
 	t.Helper()
 	workspace := t.TempDir()
@@ -42,7 +42,7 @@ func shotsOf(t testing.TB, b *Builder, workspace string) []shot {
 	t.Helper()
 	ctx := t.Context()
 	if ctx.Err() != nil {
-		ctx = context.WithoutCancel(ctx) // the test is over, its images are not
+		ctx = context.WithoutCancel(ctx) // the test is over, but its images are still there
 	}
 	shots, err := b.snapshots(ctx, labelWorkspace+"="+workspace)
 	if err != nil {
@@ -51,7 +51,7 @@ func shotsOf(t testing.TB, b *Builder, workspace string) []shot {
 	return shots
 }
 
-// frozen returns what a box of an image unseals, by path.
+// frozen returns the files that a box of an image unseals, by path.
 func frozen(t *testing.T, e *testEngine, img Image) map[string]File {
 	t.Helper()
 	_, labels, err := e.ImageLabels(t.Context(), img.ID)
@@ -103,7 +103,7 @@ func (l linkTree) Files() []File {
 	return files
 }
 
-// hostile is a tree that would lead a builder astray who looks into it.
+// hostile returns a tree that would lead astray a builder that looks into it.
 func hostile() linkTree {
 	file := func(path string, mode fs.FileMode, content string) memFile {
 		return memFile{path: path, mode: mode, content: []byte(content)}
@@ -192,7 +192,7 @@ func TestEditOfTheSameSizeIsFrozenAndDeletedFilesGo(t *testing.T) {
 		{path: "f", content: []byte("x = 1"), mode: 0o644},
 		{path: "g", content: []byte("stays"), mode: 0o644},
 	}
-	// Nothing differs that BuildKit would look at by itself, and a mode alone.
+	// The edit keeps everything that BuildKit would compare by itself, and one file changes only its mode.
 	two := memTree{
 		{path: "f", content: []byte("x = 2"), mode: 0o644},
 		{path: "g", content: []byte("stays"), mode: 0o755},
@@ -256,8 +256,8 @@ func TestEqualTreeIsFoundAndOlderSnapshotsGo(t *testing.T) {
 	}
 }
 
-// TestFileThatChangesWhileItIsReadLeavesNoSnapshot expects the reader's own error,
-// which the caller decides on, although BuildKit passes on only text.
+// TestFileThatChangesWhileItIsReadLeavesNoSnapshot expects the reader's own error, because the caller decides by it,
+// although BuildKit passes on only text.
 func TestFileThatChangesWhileItIsReadLeavesNoSnapshot(t *testing.T) {
 	t.Parallel()
 	b, toolchain, e := newBuilder(t)
@@ -278,7 +278,7 @@ func TestFileThatChangesWhileItIsReadLeavesNoSnapshot(t *testing.T) {
 		if e.has(t, snapshotRef(toolchain, tree, workspace)) || len(shotsOf(t, b, workspace)) != 0 {
 			t.Errorf("%s: half a snapshot was tagged", name)
 		}
-		// What the broken transfer left must not be taken for the file later.
+		// The remains of the broken transfer must not be mistaken for the file later.
 		whole := &testTree{
 			digest: tree.digest, files: tree.files,
 			open: func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("abc")), nil },
@@ -301,7 +301,7 @@ func TestEqualSnapshotsAtOnceAreOne(t *testing.T) {
 	var ids [5]string
 	for i := range ids {
 		wg.Go(func() {
-			// A builder each, as processes have.
+			// Each has its own builder, as separate processes have.
 			img, err := New(e, testGuest, nil).Snapshot(t.Context(), toolchain, hostile(), workspace)
 			if err != nil {
 				t.Error(err)
@@ -335,8 +335,8 @@ func TestSnapshotOnAToolchainThatMovedIsAbsent(t *testing.T) {
 
 func TestPruneKeepsTheNewestOfEachWorkspaceAndWhatIsInUse(t *testing.T) {
 	t.Parallel()
-	// The engine is shared: the clean-up of an agent that another test runs may remove the older snapshots before
-	// this one looks. What Prune itself does wrong, it does each time.
+	// The engine is shared: the clean-up of an agent in another test may remove the older snapshots before this test
+	// looks. A mistake of Prune itself shows every time.
 	for try := 1; ; try++ {
 		wrong := pruneWrongly(t)
 		if wrong == "" {
@@ -349,11 +349,11 @@ func TestPruneKeepsTheNewestOfEachWorkspaceAndWhatIsInUse(t *testing.T) {
 	}
 }
 
-// pruneWrongly prunes two snapshots of each of two workspaces, the oldest of which has a box, and says what went
-// that has to stay or stayed that has to go.
+// pruneWrongly prunes two snapshots of each of two workspaces; the oldest has a box. It returns a description of what
+// was removed that has to stay or stayed that has to go.
 func pruneWrongly(t *testing.T) string {
 	b, toolchain, e := newBuilder(t)
-	mine := make(map[string]bool) // what Prune may see: the images of other tests are none of its business
+	mine := make(map[string]bool) // the images that Prune may see: it must leave those of other tests alone
 	e.only = func(id string) bool { return mine[id] }
 	shots := make(map[string][]Image)
 	used, free := own(t, b), own(t, b)
@@ -389,7 +389,7 @@ func pruneWrongly(t *testing.T) string {
 	return ""
 }
 
-// cached lists what the engine's build cache has of a workspace, by description.
+// cached counts the entries of the engine's build cache for a workspace, by description.
 func cached(t *testing.T, b *Builder, workspace string) (sources, copies int) {
 	t.Helper()
 	client, err := b.dial(t.Context())
@@ -413,14 +413,14 @@ func cached(t *testing.T, b *Builder, workspace string) (sources, copies int) {
 	return sources, copies
 }
 
-// An engine before 23 holds the lock of its cache for ever where it loses who had it pruned, if that was asked by BuildKit's
-// own call: nobody could build there any more.
+// An engine before version 23 keeps its cache locked for ever if the caller of BuildKit's own prune call goes away:
+// then no one can build there any more.
 func TestAnEngineBuildsOnWhenWhoPrunedGoesAway(t *testing.T) {
 	t.Parallel()
 	b, toolchain, _ := newBuilder(t)
 	workspace := own(t, b)
 	source := workspaceSource(workspace)
-	var whole time.Duration // what it takes when nobody goes away
+	var whole time.Duration // the duration if the caller stays
 	for i := range 18 {
 		packs, err := seal(memTree{{path: "f", content: []byte{byte(i)}, mode: 0o644}}, sealed.NewKey())
 		if err != nil {
@@ -431,7 +431,7 @@ func TestAnEngineBuildsOnWhenWhoPrunedGoesAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%6 < 5 {
-			continue // several records, of which some are pruned when it ends
+			continue // it takes several records, so that only some are pruned when the call ends
 		}
 		patience, started := time.Minute, time.Now()
 		if whole > 0 {
@@ -446,7 +446,7 @@ func TestAnEngineBuildsOnWhenWhoPrunedGoesAway(t *testing.T) {
 			whole = time.Since(started)
 		}
 	}
-	// What the engine was at when it was left is there a little longer.
+	// The work that the engine had begun when the caller left takes a little longer.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
@@ -477,7 +477,7 @@ func TestBuildCacheKeepsNothingOfAWorkspace(t *testing.T) {
 	if sources, copies := cached(t, b, workspace); sources != 0 || copies != 0 {
 		t.Errorf("after a snapshot the cache has %d sources and %d copies", sources, copies)
 	}
-	// As when the process is killed before it clears up.
+	// This is the state after the process was killed before it cleaned up.
 	packs, err := seal(tree, sealed.NewKey())
 	if err != nil {
 		t.Fatal(err)
@@ -490,7 +490,7 @@ func TestBuildCacheKeepsNothingOfAWorkspace(t *testing.T) {
 	if sources, copies := cached(t, b, workspace); sources+copies == 0 {
 		t.Error("a build leaves nothing in the cache: then nothing is tested here")
 	}
-	live := make(map[string]bool) // the other tests' sources are not this one's to drop
+	live := make(map[string]bool) // this test must not drop the sources of other tests
 	for _, s := range allShots(t, b) {
 		live[workspaceSource(s.workspace)] = s.workspace != workspace
 	}
@@ -502,7 +502,7 @@ func TestBuildCacheKeepsNothingOfAWorkspace(t *testing.T) {
 	}
 }
 
-// The engine lists what a file operation made as "fileop target", whoever asked for it: nobody could clear it away.
+// The engine lists the result of every file operation as "fileop target", whoever requested it: no clean-up could find it.
 func TestASnapshotLeavesNothingThatNoNameFinds(t *testing.T) {
 	t.Parallel()
 	state, _, err := snapshotPlan(Image{Ref: "agent-toolchain:any"}, nil, workspaceSource("/w"))(t.Context(), nil)

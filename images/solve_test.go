@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// A restarting engine drops its connections at a word of a build's output, and is
-// not there for the next few.
+// A restarting engine drops its connections when a certain word appears in a build's output, and refuses the next few.
 type restarting struct {
 	*testEngine
 	mu        sync.Mutex
@@ -34,7 +33,7 @@ func (e *restarting) DialHijack(ctx context.Context, url, proto string, meta map
 	return conn, err
 }
 
-// restart drops everything; refused is how many connections fail then.
+// restart drops all connections; refused is how many of the next ones fail.
 func (e *restarting) restart(refused int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -49,7 +48,7 @@ func TestABuildOutlivesARestartOfItsEngine(t *testing.T) {
 	e := &restarting{testEngine: newEngine(t)}
 	r := &recipe{
 		name: "test-restarted", base: mustLoad(t, Postgres, nil).base, digest: hash([]byte("test-restarted")),
-		Prepare: "echo started; sleep 2; echo " + rand.Text(), // which no earlier build has done
+		Prepare: "echo started; sleep 2; echo " + rand.Text(), // no earlier build has run this step
 	}
 	t.Cleanup(func() { removeImage(t, e.testEngine, r.ref()) })
 	var once sync.Once
@@ -62,7 +61,7 @@ func TestABuildOutlivesARestartOfItsEngine(t *testing.T) {
 	}
 }
 
-// A deaf engine answers all but builds: what is asked there is taken and never answered.
+// A deaf engine answers everything but builds: it accepts their requests and never answers.
 type deaf struct {
 	*testEngine
 	t *testing.T

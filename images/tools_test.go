@@ -21,7 +21,7 @@ import (
 	"agent/images/registries"
 )
 
-// TestSourcesAreTheUsersOwn holds where archives come from, and that an address with a password is refused.
+// An archive without a full lower-case SHA-256 digest, or with a strange name, package or version, is refused.
 func TestArchiveWithoutDigestOrWithAStrangeNameIsRefused(t *testing.T) {
 	t.Parallel()
 	good := archive{Name: "x", Version: "1.0.0", SHA256: strings.Repeat("a", 64)}
@@ -54,7 +54,7 @@ func TestEachProcessorHasItsArchivesOrAnError(t *testing.T) {
 	r := mustLoad(t, Toolchain, nil)
 	for _, arch := range []string{"amd64", "arm64"} {
 		picked, err := r.archivesFor(arch)
-		if err != nil || len(picked) != len(r.NPM)-2 { // biome and node are there for each
+		if err != nil || len(picked) != len(r.NPM)-2 { // biome and node have one archive for each
 			t.Errorf("%s gets %d archives of %d, %v", arch, len(picked), len(r.NPM), err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestStepsOfToolsCountWhereTheyRun(t *testing.T) {
 	}
 }
 
-// tgz is an archive as npm packs it.
+// tgz returns an archive in npm's form.
 func tgz(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -96,7 +96,7 @@ func tgz(t *testing.T, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// TestArchiveWithAnotherDigestIsNotBuiltIn has a registry of its own, which serves one archive.
+// TestArchiveWithAnotherDigestIsNotBuiltIn runs its own registry, which serves one archive.
 func TestArchiveWithAnotherDigestIsNotBuiltIn(t *testing.T) {
 	t.Parallel()
 	b, _, engine := newBuilder(t)
@@ -147,8 +147,8 @@ func TestArchiveWithAnotherDigestIsNotBuiltIn(t *testing.T) {
 	}
 }
 
-// TestGoInABoxCompilesOnlyWhatIsNew runs Go as a gate does: read-only root, no network, little memory. What -x
-// prints of the compiler names the packages that it was started for: of the standard library there must be none.
+// TestGoInABoxCompilesOnlyWhatIsNew runs Go as a gate does: with a read-only root, no network and little memory. The
+// output of -x names the packages that the compiler ran for: none may be of the standard library.
 func TestGoInABoxCompilesOnlyWhatIsNew(t *testing.T) {
 	t.Parallel()
 	_, img, engine := newBuilder(t)

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A testTree is a Tree whose files may misbehave.
+// A testTree is a Tree with files that may misbehave.
 type testTree struct {
 	files  []File
 	open   func(path string) (io.ReadCloser, error)
@@ -28,7 +28,7 @@ func (t *testTree) Digest() string                          { return t.digest }
 func (t *testTree) Files() []File                           { return t.files }
 func (t *testTree) Open(name string) (io.ReadCloser, error) { return t.open(name) }
 
-// announced collects what a walk tells the receiver, through the receiver's own check of order.
+// announced collects what a walk announces to the receiver, and applies the receiver's own check of the order.
 func announced(ctx context.Context, tree Tree) ([]*types.Stat, error) {
 	var order fsutil.Validator
 	var stats []*types.Stat
@@ -49,7 +49,7 @@ func announced(ctx context.Context, tree Tree) ([]*types.Stat, error) {
 func TestWalkIsInTheOrderThatTheReceiverInsistsOn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		// Names around the slash in ASCII, where sorting by plain bytes goes wrong.
+		// The characters of the names surround the slash in ASCII, where sorting by plain bytes goes wrong.
 		name := rapid.StringMatching(`[a-c !+,.\-0]{1,3}`).Filter(func(s string) bool { return s != "." && s != ".." })
 		tree := make(map[string]fs.FileMode)
 		for range rapid.IntRange(0, 12).Draw(rt, "files") {
@@ -149,7 +149,7 @@ func TestAnnouncedModesKeepTheirBitsAndLetEveryoneRead(t *testing.T) {
 	}
 }
 
-// TestUnreadableFileIsNeverAnEmptyOne: the sender takes an error of Open for the end of the file.
+// TestUnreadableFileIsNeverAnEmptyOne: the sender mistakes an error of Open for the end of the file.
 func TestUnreadableFileIsNeverAnEmptyOne(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
@@ -182,7 +182,7 @@ func TestUnreadableFileIsNeverAnEmptyOne(t *testing.T) {
 	}
 }
 
-// failing gives its text, then its error.
+// failing returns its text, then its error.
 type failing struct {
 	text string
 	err  error

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// goldenBaseline is what the engine says of a box with default limits.
+// goldenBaseline is what the engine reports for a box with default limits.
 const goldenBaseline = "testdata/baseline.golden.json"
 
 // asked returns what Start would ask the engine for. The image needs no content, because no container of it is started.
@@ -48,7 +48,7 @@ func asked(t *testing.T) (*Engine, *container.Config, *container.HostConfig) {
 	return engine, config, host
 }
 
-// created makes a container, as Start does, and returns what the engine says of it.
+// created makes a container as Start does, and returns what the engine reports about it.
 func created(t *testing.T, change func(*container.Config, *container.HostConfig)) (*container.Config, *container.HostConfig, container.InspectResponse) {
 	t.Helper()
 	engine, config, host := asked(t)
@@ -94,7 +94,7 @@ func TestTheBaselineIsAsRecorded(t *testing.T) {
 	}
 }
 
-// normalised returns the settings that matter as JSON, without what differs between engines and runs.
+// normalised returns the settings that matter as JSON, without those that differ between engines and runs.
 func normalised(t *testing.T, got container.InspectResponse) []byte {
 	t.Helper()
 	host, err := settings(got.HostConfig)
@@ -137,7 +137,7 @@ func TestUsersOfBoxesAreDrawn(t *testing.T) {
 	}
 }
 
-// A19, A20: whatever asked for it, a container with more than a box has is not started.
+// A19, A20: a container that has more than a box may have is not started, whatever asked for it.
 func TestADeviationFromTheBaselineIsNoticed(t *testing.T) {
 	enginetest.Need(t)
 	config, host, good := created(t, nil)
@@ -215,7 +215,7 @@ func TestAnImageThatWantsAVolumeIsNotRun(t *testing.T) {
 	}
 }
 
-// B23: an engine without quotas refuses a size, so none is asked for. The baseline is without.
+// B23: an engine without quotas refuses a size, so Start asks for none. The baseline has no size either.
 func TestTheEngineHasTheQuotasThatItsStorageTells(t *testing.T) {
 	enginetest.Need(t)
 	engine, config, host := asked(t)
@@ -302,7 +302,7 @@ func TestTheSeccompProfileIsNarrow(t *testing.T) {
 	}
 }
 
-// What the agent tells an engine from another system is what it tells it from Linux.
+// The agent sends an engine the same seccomp profile from another system as from Linux.
 func TestTheProfileOfOtherSystemsIsThatOfLinux(t *testing.T) {
 	const file = "seccomp_darwin.json"
 	want, err := seccompProfile()

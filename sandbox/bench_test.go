@@ -8,7 +8,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// BenchmarkBox measures the parts of a box's life. They are what a run costs besides its gates.
+// BenchmarkBox measures the stages of a box's life: what a run costs besides its gates.
 func BenchmarkBox(b *testing.B) {
 	engine := boxtest.Engine(b)
 	spec := boxtest.Spec(b)

@@ -89,7 +89,7 @@ func TestBoxRefusesAChangesetThatDoesNotFit(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", change.Path, err, want)
 		}
-		// Half a changeset may lie in the box, so nothing may run there any more.
+		// Half a changeset may be in the box, so nothing may run there any more.
 		if _, err := box.Run(t.Context(), guest.Command{Args: []string{boxtest.Probe, "exit", "0"}}); err == nil {
 			t.Errorf("%s: the box went on", change.Path)
 		}
@@ -167,7 +167,7 @@ func TestBoxIsKilledWhenTheContextOfStartEnds(t *testing.T) {
 	}
 	why := errors.New("the user has had enough")
 	time.AfterFunc(100*time.Millisecond, func() { cancel(why) })
-	// The context of Run is another one, and goes on.
+	// Run has another context, which does not end.
 	result, err := box.Run(t.Context(), guest.Command{Args: []string{boxtest.Probe, "stubborn"}})
 	if !errors.Is(err, why) {
 		t.Errorf("result %+v, error %v: the command is not to blame", result, err)
@@ -262,19 +262,19 @@ func TestRunTellsThatTheBoxDied(t *testing.T) {
 	}
 }
 
-// B17, B18: the box's clocks stand, and the host's decides.
+// B17, B18: the clocks in the box stand still, and the host's clock decides.
 func TestRunKillsABoxWhoseGuestDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
 	box := boxtest.Start(t, engine, boxtest.Spec(t))
 	act := []string{boxtest.Probe, "exit", "0"}
 	if boxtest.OwnKernel() {
-		// The engine cannot kill a box that somebody has paused under gVisor. But there a program may stop the guest.
+		// Under gVisor the engine cannot kill a paused box. But there a program may stop the guest.
 		act = []string{boxtest.Probe, "signals", "19"}
 	} else if err := engine.Raw().ContainerPause(t.Context(), box.ID()); err != nil {
 		t.Fatal(err)
 	}
-	// A paused box has no clock of its own: the host's decides.
+	// A paused box has no running clock: the host's clock decides.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := box.Run(ctx, guest.Command{Args: act, Timeout: time.Second, Grace: time.Millisecond})
@@ -369,7 +369,7 @@ func newProxy(t *testing.T, host string) *proxy {
 	return p
 }
 
-// pass copies from one connection to the other, and the end of it too.
+// pass copies from one connection to the other, and passes on the end of the stream too.
 func pass(from, to net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {

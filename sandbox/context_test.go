@@ -5,5 +5,5 @@ import (
 	"testing"
 )
 
-// contextOf returns a context for clean-up, when the test's own has ended.
+// contextOf returns a context for clean-up after the test's own context has ended.
 func contextOf(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }

@@ -20,8 +20,8 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// A gateway is a real proxy that lets through one server of this machine, which answers /here and never ends /endless.
-// It counts what it serves at once, and keeps the record.
+// A gateway is a real proxy that lets requests through to one server on this machine. The server answers /here and
+// never ends /endless. The gateway counts the connections that it serves at the same time, and keeps the record.
 type gateway struct {
 	egress.Proxy
 	place string
@@ -63,10 +63,10 @@ func (g *gateway) Serve(ctx context.Context, conn net.Conn) {
 	count(1)
 	defer count(-1)
 	g.Proxy.Serve(ctx, conn)
-	time.Sleep(5 * time.Millisecond) // to return takes a while; its place is taken until then
+	time.Sleep(5 * time.Millisecond) // returning takes a while, and the connection's place is taken until then
 }
 
-// recorded takes the record of the last command, and fails the test when something of it goes on.
+// recorded returns and clears the record of the last command. It fails the test if a connection of it is still open.
 func (g *gateway) recorded(t *testing.T) (list []egress.Request) {
 	t.Helper()
 	g.mu.Lock()
@@ -78,13 +78,13 @@ func (g *gateway) recorded(t *testing.T) (list []egress.Request) {
 	return list
 }
 
-// get is a request, as the probe takes it.
+// get returns a request in the form that the probe takes.
 func (g *gateway) get(path string) string {
 	return strconv.Quote("GET http://" + g.place + path + " HTTP/1.1\r\nHost: x\r\n\r\n")
 }
 
-// A box reaches what is on the list, by the names in its environment, and nothing else. Whatever a program does with
-// its way out, its command ends as it would, its connections with it, and the box answers the next one.
+// A box reaches what is on the list, through the proxy variables in its environment, and nothing else. Whatever a program
+// does with its way out, its command ends as usual and closes its connections, and the box answers the next command.
 func TestABoxReachesWhatItMayAndNoMore(t *testing.T) {
 	t.Parallel()
 	box, g := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t)), newGateway(t)
@@ -109,7 +109,7 @@ func TestABoxReachesWhatItMayAndNoMore(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		args []string
-		want string // begins what it prints
+		want string // the prefix of its output
 		ends []string
 	}{
 		{"asks", []string{"ask", here}, "HTTP/1.1 200", []string{"ended by the server"}},
@@ -135,24 +135,24 @@ func TestABoxReachesWhatItMayAndNoMore(t *testing.T) {
 			}
 		}
 	}
-	// A deadline goes on while bytes come.
+	// The deadline holds even while bytes keep arriving.
 	r := boxtest.RunCommand(t, box, guest.Command{Args: []string{boxtest.Probe, "ask", g.get("/endless")}, Timeout: 300 * time.Millisecond})
 	if record := g.recorded(t); !r.TimedOut || len(record) != 1 || !record[0].Allowed || record[0].Received == 0 {
 		t.Errorf("an endless answer: timed out %v, recorded %v", r.TimedOut, record)
 	}
-	// The guest's own port is none of the program's.
+	// The guest's own port does not count as a port of the program.
 	r = boxtest.RunCommand(t, box, guest.Command{Args: []string{boxtest.Probe, "sleep", "700"}, Watch: &guest.Watch{Settle: 1}})
 	if r.Settled || len(r.Ports) != 0 || len(g.recorded(t)) != 0 {
 		t.Errorf("a program that listens nowhere: settled %v, ports %v", r.Settled, r.Ports)
 	}
-	// Those for which there is no place wait; all that get one are recorded.
+	// Connections beyond the limit wait; all that are served are recorded.
 	r = boxtest.Run(t, box, "crowd", "300", strconv.Quote(""), here)
 	if record := g.recorded(t); r.Exit != 0 || !strings.HasPrefix(string(r.Stdout.Head), "HTTP/1.1 200") || len(record) != 301 || g.max > wire.MaxChannels {
 		t.Errorf("a crowd: exit %d, %d connections, %d at once: %.100q %q", r.Exit, len(record), g.max, r.Stdout.Head, r.Stderr.Head)
 	}
 }
 
-// What may go through is bounded for the box, and the result names the bound. Only the host counts.
+// The traffic of a box is bounded, and the result names the bound. Only the host's count matters.
 func TestABoxIsToldThatItsWayOutIsSpent(t *testing.T) {
 	t.Parallel()
 	engine, g := boxtest.Engine(t), newGateway(t)

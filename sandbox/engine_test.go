@@ -39,7 +39,7 @@ func TestInfoDescribesTheEngine(t *testing.T) {
 	}
 }
 
-// mustBeUnavailable fails the test unless err says so, with these words in its hint.
+// mustBeUnavailable fails the test unless err is an UnavailableError with these words in its hint.
 func mustBeUnavailable(t *testing.T, err error, hint string) {
 	t.Helper()
 	var unavailable *sandbox.UnavailableError
@@ -131,7 +131,7 @@ func TestAnEngineThatIsStuckIsTold(t *testing.T) {
 	mustBeUnavailable(t, err, "restart the engine")
 }
 
-// rootFS returns a tar with one file of this content.
+// rootFS returns a tar with one file that has this content.
 func rootFS(t *testing.T, content string) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer
@@ -159,7 +159,7 @@ func TestImagesComeAndGo(t *testing.T) {
 	if err != nil || !strings.HasPrefix(id, "sha256:") || len(labels) != 0 {
 		t.Errorf("%s: ID %q, labels %v, error %v", ref, id, labels, err)
 	}
-	// A second tag must not keep the image when it is removed by its ID.
+	// A second tag must not keep the image when the image is removed by its ID.
 	if err := engine.Raw().ImageTag(ctx, id, "agent-boxtest-image:two"); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestImagesComeAndGo(t *testing.T) {
 	}
 }
 
-// Two that remove the same image at the same time are both content: it is gone.
+// Several callers that remove the same image at the same time all succeed: it is gone.
 func TestAnImageIsRemovedByTwo(t *testing.T) {
 	t.Parallel()
 	engine, ctx := boxtest.Engine(t), t.Context()
@@ -230,7 +230,7 @@ func TestImportReportsWhatIsNoArchive(t *testing.T) {
 func TestPullReportsTheRegistrysError(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
-	// Nothing listens there, and the engine tells so either at once or in its progress.
+	// Nothing listens there. The engine reports that either at once or in its progress.
 	if err := engine.PullImage(t.Context(), "127.0.0.1:1/absent:latest"); err == nil {
 		t.Error("an image came out of nowhere")
 	}
@@ -260,7 +260,7 @@ func TestDialHijackNamesTheStream(t *testing.T) {
 	}
 }
 
-// What an expression chooses in the build cache is tested in package images; here, that none chosen is no error and none asked is one.
+// The tests of package images cover what an expression selects; here, selecting nothing is no error, and a cancelled call is one.
 func TestPruneBuildCacheTakesAnExpression(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
@@ -274,8 +274,8 @@ func TestPruneBuildCacheTakesAnExpression(t *testing.T) {
 	}
 }
 
-// The stand-in for ssh does on this machine what the real one does on another: it
-// starts what it is told behind the host's name, and carries its streams.
+// The stand-in for ssh does on this machine what ssh does on another one: it runs the command that follows the host's
+// name, and carries its streams.
 func TestAnEngineIsReachedBySSH(t *testing.T) {
 	dir := t.TempDir()
 	words := filepath.Join(dir, "words")

@@ -19,7 +19,7 @@ import (
 	"agent/sandbox/boxtest"
 )
 
-// rawClient speaks to the engine past the package under test.
+// rawClient returns a client that bypasses the package under test.
 func rawClient(t *testing.T) *client.Client {
 	t.Helper()
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
@@ -59,7 +59,7 @@ func TestAnErrandSaysHowItEndsAndLeavesNothing(t *testing.T) {
 	if _, err := errand(ctx, "raise", "0"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	// That of a process that died, beside one of this process: only the first is nobody's.
+	// One errand belongs to a process that died, the other to this process: only the first is removed.
 	dead := sandbox.Owner()[:strings.LastIndexByte(sandbox.Owner(), '/')] + "/1"
 	for _, owner := range []string{dead, sandbox.Owner()} {
 		if _, err := api.ContainerCreate(t.Context(), &container.Config{
@@ -90,7 +90,7 @@ func TestAContainerOfTheAgentGoesOnWithTheNewImage(t *testing.T) {
 	engine, api := boxtest.Engine(t), rawClient(t)
 	name := fmt.Sprintf("agent-handover-%d", os.Getpid())
 	ref := name + ":current"
-	// Two images that differ in what they set.
+	// The two images differ in the environment that they set.
 	made, err := api.ContainerCreate(t.Context(), &container.Config{Image: boxtest.Image(t), Cmd: []string{boxtest.Probe}}, nil, nil, nil, "")
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestAContainerOfTheAgentGoesOnWithTheNewImage(t *testing.T) {
 	if now, err := api.ContainerInspect(t.Context(), name); err != nil || now.ID != old.ID {
 		t.Errorf("a container of the current image was replaced: %v", err)
 	}
-	// Killed after the old one had stopped: it works again.
+	// A hand-over was killed after the old container had stopped: the old one runs again.
 	_, err = api.ContainerCreate(t.Context(), &container.Config{
 		Image: ref, Labels: map[string]string{"agent.role": "test", "agent.test": name, "agent.successor": old.ID}, Cmd: []string{boxtest.Probe},
 	}, nil, nil, nil, name+"-next")
@@ -147,7 +147,7 @@ func TestAContainerOfTheAgentGoesOnWithTheNewImage(t *testing.T) {
 	if now, err := api.ContainerInspect(t.Context(), name); err != nil || now.ID != old.ID || !now.State.Running || len(labelled(t, api, "agent.test="+name)) != 1 {
 		t.Errorf("a hand-over that was killed is not settled: %v", err)
 	}
-	// Whoever cancels while the old one ends has the successor all the same.
+	// A cancellation while the old container is being stopped leaves the successor in its place all the same.
 	next, _, err := engine.ImageLabels(t.Context(), name+":next")
 	if err == nil {
 		err = engine.TagImage(t.Context(), next, ref)
@@ -162,7 +162,7 @@ func TestAContainerOfTheAgentGoesOnWithTheNewImage(t *testing.T) {
 	if err := engine.HandOver(ctx, ref, again); err != nil {
 		t.Error(err)
 	}
-	// Killed before it had its name.
+	// A hand-over was killed before the successor had its name.
 	err = api.ContainerRename(t.Context(), name, name+"-next")
 	if err == nil {
 		err = engine.HandOver(t.Context(), ref, again)

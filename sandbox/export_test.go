@@ -12,7 +12,7 @@ import (
 // Raw returns the Docker client, for tests that look at containers behind the engine's back.
 func (e *Engine) Raw() *client.Client { return e.api }
 
-// Patience sets how long the engine may take for the head of an answer.
+// Patience sets how long the engine may take to send the head of an answer.
 func (e *Engine) Patience(d time.Duration) error {
 	traffic := e.api.HTTPClient()
 	way, ok := traffic.Transport.(watching)
@@ -26,7 +26,7 @@ func (e *Engine) Patience(d time.Duration) error {
 // Socket returns the connection of the box's stream, for tests that break it.
 func (b *Box) Socket() net.Conn { return b.stream.conn.Conn }
 
-// Waiting returns the IDs of the boxes that wait, once each has started or could not.
+// Waiting returns the IDs of the waiting boxes, once each has started or failed to.
 func (p *Pool) Waiting() []string {
 	p.mu.Lock()
 	waiting := slices.Clone(p.waiting)
@@ -40,7 +40,7 @@ func (p *Pool) Waiting() []string {
 	return ids
 }
 
-// Used returns the IDs of the boxes that were released and wait to be removed.
+// Used returns the IDs of the boxes that were released and are still to be removed.
 func (p *Pool) Used() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *Pool) Used() []string {
 	return ids
 }
 
-// BoxCost is what a box that waits counts for at least.
+// BoxCost is the least that a waiting box counts for.
 const BoxCost = boxCost
 
 // SpendEgress counts connections and bytes as if they had gone through the box's way out.
@@ -60,7 +60,7 @@ func (b *Box) SpendEgress(connections, bytes int64) {
 	b.way.bytes.Add(bytes)
 }
 
-// What SpendEgress may spend.
+// These are the bounds on what SpendEgress counts.
 const (
 	MaxConnections = maxConnections
 	MaxEgress      = maxEgress

@@ -15,13 +15,13 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// virtualised are other ends of attempts where the box has a kernel of its own: gVisor's lacks what it is asked for,
-// or gives what reaches no further than itself.
+// virtualised lists the outcomes that differ where the box has a kernel of its own: gVisor lacks what the attempt asks
+// for, or grants something that reaches no further than the box.
 var virtualised = map[string]string{
 	"mknod char": "allowed", "mknod block": "allowed", // only its own devices can be opened, and it has no disk
 }
 
-// A01–A07, A09, A10, A12; all of them by another kernel are A21.
+// A01–A07, A09, A10, A12; A21 is all of them under another kernel.
 func TestABoxOffersNoSurface(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
@@ -35,7 +35,7 @@ func TestABoxOffersNoSurface(t *testing.T) {
 	}
 	refusals := map[string][]string{
 		"write": {"read-only file system", "permission denied", "no such file or directory"},
-		// An address of version 6 is refused for want of one of our own.
+		// An IPv6 address is refused because the box has no IPv6 address of its own.
 		"connect": {"network is unreachable", "cannot assign requested address"},
 	}
 	for what, outcome := range attempts {
@@ -51,7 +51,7 @@ func TestABoxOffersNoSurface(t *testing.T) {
 	}
 }
 
-// A13: what the tools that look for a way out of a container ask first.
+// A13: the checks that tools looking for a way out of a container make first.
 func TestNothingInABoxLeadsOut(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
@@ -60,7 +60,7 @@ func TestNothingInABoxLeadsOut(t *testing.T) {
 	if err := json.Unmarshal(r.Stdout.Bytes(), &got); err != nil {
 		t.Fatalf("%v: %s%s", err, r.Stdout.Bytes(), r.Stderr.Bytes())
 	}
-	// The queue is the box's own, with the kernel's bounds. gVisor's devices are its own too.
+	// The message queue is the box's own, with the kernel's bounds. gVisor's devices are its own too.
 	own, devices := []any{"/dev/mqueue", "/dev/shm", "/tmp", "/work"}, any(nil)
 	if boxtest.OwnKernel() {
 		own, devices = own[1:], []any{"/dev/fuse", "/dev/net/tun"}
@@ -89,7 +89,7 @@ func TestABoxHasNoCapabilityAndOnlyTheLoopback(t *testing.T) {
 		"CapBnd:\t0000000000000000", "Seccomp:\t2",
 		strings.ReplaceAll("Uid:\tN\tN\tN\tN\n", "N", uid), strings.ReplaceAll("Gid:\tN\tN\tN\tN\n", "N", uid), "Groups:\t" + uid + " \n",
 	}
-	if !boxtest.OwnKernel() { // gVisor's has both, and does not say so
+	if !boxtest.OwnKernel() { // gVisor has both and does not report it
 		lines = append(lines, "CapAmb:\t0000000000000000", "NoNewPrivs:\t1")
 	}
 	for _, want := range lines {
@@ -106,7 +106,7 @@ func TestABoxHasNoCapabilityAndOnlyTheLoopback(t *testing.T) {
 		"/proc/1/oom_score_adj":    "0\n",
 	} {
 		var got string
-		// The guest takes its own score back when the program runs already.
+		// The guest resets its own score only after the program has started.
 		for range 20 {
 			if got = string(boxtest.Run(t, box, "read", path).Stdout.Head); got == want {
 				break
@@ -116,7 +116,7 @@ func TestABoxHasNoCapabilityAndOnlyTheLoopback(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	// A fork bomb takes every process ID; the guest needs no new thread then.
+	// A fork bomb takes every process ID, so the guest must have all its threads before.
 	guestStatus := string(boxtest.Run(t, box, "read", "/proc/1/status").Stdout.Head)
 	_, threads, _ := strings.Cut(guestStatus, "Threads:\t")
 	if n, err := strconv.Atoi(strings.SplitN(threads, "\n", 2)[0]); err != nil || n < 16 {
@@ -137,7 +137,7 @@ func TestABoxKeepsItsLimits(t *testing.T) {
 	tests := []struct {
 		args []string
 		want string
-		// What the guest says of it; a file system that is full stays so.
+		// What the guest reports as reached; a file system that is full stays full.
 		reached []string
 	}{
 		{[]string{"fill", "/dev/shm/x"}, "8 no space left on device", nil},
@@ -153,7 +153,7 @@ func TestABoxKeepsItsLimits(t *testing.T) {
 	}
 }
 
-// B06. gVisor keeps no such limit, which README and `agent doctor` say.
+// B06. gVisor enforces no such limit; README and `agent doctor` say so.
 func TestABoxKeepsItsInodeLimit(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
@@ -204,8 +204,8 @@ func TestASecondBoxWorksBesideABusyOne(t *testing.T) {
 	if r.Exit != 0 || r.TimedOut {
 		t.Errorf("beside eight busy threads: %+v", r)
 	}
-	// Eight threads in a box with one processor; the quota is kept for each tenth of a second.
-	// Under gVisor its main thread may get no turn among them, and its processor time is counted otherwise.
+	// Eight threads run in a box with one processor; the quota applies to each tenth of a second. Under gVisor the
+	// program's main thread may get no turn among them, and its processor time is counted differently.
 	if r := <-ended; boxtest.OwnKernel() {
 		return
 	} else if r.Exit != 0 || r.CPU <= 0 || r.CPU > r.Wall+r.Wall/4 {
@@ -217,19 +217,19 @@ func TestASecondBoxWorksBesideABusyOne(t *testing.T) {
 func TestABoxThatDiesOfMemoryIsToldSo(t *testing.T) {
 	t.Parallel()
 	spec := boxtest.Spec(t)
-	// The guest itself cannot live with what is left once /work is full.
+	// Once /work is full, the memory that is left is too little even for the guest.
 	spec.Limits.Memory, spec.Limits.Work, spec.Limits.MaxFile = 24<<20, 512<<20, 512<<20
 	box := boxtest.Start(t, boxtest.Engine(t), spec)
 	r, err := box.Run(t.Context(), guest.Command{Args: []string{boxtest.Probe, "fill", "/work/x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.OOM && !(boxtest.OwnKernel() && r.Killed) { // whose end the engine does not always explain
+	if !r.OOM && !(boxtest.OwnKernel() && r.Killed) { // the engine does not always report why a gVisor box ended
 		t.Errorf("files larger than the memory: %+v", r)
 	}
 }
 
-// What a patch has changed or removed is nowhere in its box: a program that found the earlier code could answer with it.
+// A box holds nothing that a patch changed or removed: a program that found the earlier code could answer with it.
 func TestNoProgramInABoxReadsTheStateBeforeThePatch(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
@@ -251,19 +251,19 @@ func TestNoProgramInABoxReadsTheStateBeforeThePatch(t *testing.T) {
 	}
 }
 
-// A box knows its own name and no other, and nothing of the machine's name servers.
+// A box knows its own names and no others, and nothing of the machine's name servers.
 func TestNamesInABox(t *testing.T) {
 	t.Parallel()
 	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
 	r := boxtest.Run(t, box, "names", "localhost", "x.localhost", "x.invalid", "example.com")
 	want := "localhost [127.0.0.1] false true\nx.localhost [127.0.0.1] false true\nx.invalid [] true false\nexample.com [] false false\n\"\" <nil>\n"
-	if boxtest.OwnKernel() { // the engine's networking brings the names there
+	if boxtest.OwnKernel() { // the engine's networking provides names there
 		want = "localhost [127.0.0.1"
 	}
 	if got := string(r.Stdout.Bytes()); !strings.HasPrefix(got, want) {
 		t.Errorf("%s%s", got, r.Stderr.Bytes())
 	}
-	again := boxtest.Run(t, box, "names", "localhost") // the server outlives a command
+	again := boxtest.Run(t, box, "names", "localhost") // the name server outlives a command
 	if !strings.HasPrefix(string(again.Stdout.Bytes()), "localhost [127.0.0.1]") {
 		t.Errorf("%s", again.Stdout.Bytes())
 	}

@@ -9,8 +9,8 @@ import (
 	"agent/sandbox"
 )
 
-// TestAnImageThatIsBeingRemovedIsAskedAboutAgain: what the engine says of it meanwhile
-// can be had of no real one when it is wanted.
+// ImageLabels asks again about an image that is being removed. The engine is a fake: a real one does not give the
+// intermediate answer on demand.
 func TestAnImageThatIsBeingRemovedIsAskedAboutAgain(t *testing.T) {
 	asked := map[string]int{}
 	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

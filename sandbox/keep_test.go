@@ -20,7 +20,7 @@ func kill(t *testing.T, p *os.Process, wait func() error) {
 	_ = wait()
 }
 
-// A box that was kept outlives its process, however that ends; one process gets it, and finds it as it was left.
+// A kept box outlives its process, however that process ends. Exactly one process gets it, and finds it as it was left.
 func TestAKeptBoxWaitsForAnotherProcess(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
@@ -62,12 +62,12 @@ func TestAKeptBoxWaitsForAnotherProcess(t *testing.T) {
 	}
 }
 
-// Whoever opened it owns it: killed with a command at work there, it leaves what is reaped.
+// The process that reopened a box owns it: if it is killed while a command runs there, the remains are reaped.
 func TestAReopenedBoxEndsWithItsProcess(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
 	owner, id := startOwner(t, ownerKeeps+"=reopened")
-	for find(t, engine, id).Kept != "" { // it opens it after it was told of
+	for find(t, engine, id).Kept != "" { // the owner prints the ID before it reopens the box
 		time.Sleep(10 * time.Millisecond)
 	}
 	if now := find(t, engine, id); !now.Live {

@@ -11,7 +11,7 @@ import (
 	"agent/sandbox"
 )
 
-// ownerOf returns the name that the process pid of this machine would have.
+// ownerOf returns the name that process pid of this machine would have.
 func ownerOf(t *testing.T, pid int, start string) string {
 	t.Helper()
 	part := strings.Split(sandbox.Owner(), "/")
@@ -25,7 +25,7 @@ func ownerOf(t *testing.T, pid int, start string) string {
 	return strings.Join(part, "/")
 }
 
-// startTicks returns field 22 of /proc/PID/stat of a process whose name holds no space.
+// startTicks returns field 22 of /proc/PID/stat for a process whose name contains no space.
 func startTicks(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -62,7 +62,7 @@ func TestAliveTellsTheDeadFromTheUnknown(t *testing.T) {
 	if alive, known := sandbox.Alive(ownerOf(t, pid, start)); !alive || !known {
 		t.Errorf("a living child: alive %v, known %v", alive, known)
 	}
-	// The number has been used again by a younger process.
+	// A younger process has reused the number.
 	if alive, known := sandbox.Alive(ownerOf(t, pid, "1")); alive || !known {
 		t.Errorf("another process of that number: alive %v, known %v", alive, known)
 	}
@@ -103,7 +103,7 @@ func TestAliveTakesAZombieForDead(t *testing.T) {
 	}
 	owner := ownerOf(t, child.Process.Pid, startTicks(t, child.Process.Pid))
 	stdin.Close()
-	// The end of its output comes shortly before the process is a zombie, and nothing tells when it is.
+	// Its output ends shortly before the process becomes a zombie, and nothing signals that moment.
 	if n, err := stdout.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Fatalf("read %d, %v", n, err)
 	}

@@ -17,7 +17,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// pooled returns a pool, and a spec whose boxes carry a run of the test's own.
+// pooled returns a pool, and a spec whose boxes belong to a run of the test's own.
 func pooled(t *testing.T, engine *sandbox.Engine, config sandbox.PoolConfig) (*sandbox.Pool, sandbox.Spec) {
 	t.Helper()
 	pool, spec := sandbox.NewPool(engine, config), boxtest.Spec(t)
@@ -39,7 +39,7 @@ func pooled(t *testing.T, engine *sandbox.Engine, config sandbox.PoolConfig) (*s
 	return pool, spec
 }
 
-// take takes a box from the pool, which is closed with the test.
+// take takes a box from the pool and closes it when the test ends.
 func take(t *testing.T, pool *sandbox.Pool, spec sandbox.Spec) *sandbox.Box {
 	t.Helper()
 	box, err := pool.Start(t.Context(), spec)
@@ -54,7 +54,7 @@ func take(t *testing.T, pool *sandbox.Pool, spec sandbox.Spec) *sandbox.Box {
 	return box
 }
 
-// until waits for something that comes by itself.
+// until waits until done reports true.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
@@ -64,8 +64,8 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// TestPoolHandsOutEachBoxOnce has more boxes wanted than may wait, and more asked for than wanted, all at the
-// same time. It is not parallel: no goroutine of another test may come or go meanwhile.
+// TestPoolHandsOutEachBoxOnce wants more boxes than may wait and takes more than it wanted, all at the same time. It is
+// not parallel: no goroutine of another test may come or go meanwhile.
 func TestPoolHandsOutEachBoxOnce(t *testing.T) {
 	spec := boxtest.Spec(t)
 	spec.Run = "pool-once"
@@ -87,7 +87,7 @@ func TestPoolHandsOutEachBoxOnce(t *testing.T) {
 		taking.Go(func() {
 			if boxes[i], errs[i] = pool.Start(t.Context(), spec); errs[i] == nil {
 				errs[i] = boxes[i].Apply(t.Context(), workspace.Changeset{Changes: []workspace.Change{
-					{Op: workspace.Create, Path: "mine", After: []byte("x"), Mode: 0o644}, // refused where another has been
+					{Op: workspace.Create, Path: "mine", After: []byte("x"), Mode: 0o644}, // refused if another taker has been in the box
 				}})
 			}
 		})
@@ -116,11 +116,11 @@ func TestPoolHandsOutEachBoxOnce(t *testing.T) {
 			purposes[box.Purpose]++
 		}
 	}
-	// The third was started when one of the first two had gone, the others when they were asked for.
+	// The third started once one of the first two had been taken, the others when they were asked for.
 	if purposes["pool"] != 3 || purposes[spec.Purpose] != 2 {
 		t.Errorf("boxes by purpose: %v", purposes)
 	}
-	// One that waits, and one on its way.
+	// One box waits, and one is being started.
 	pool.Want(t.Context(), spec, 1)
 	pool.Waiting()
 	pool.Want(t.Context(), spec, 2)
@@ -158,7 +158,7 @@ func TestPoolGivesTheBoxToItsTaker(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
 	pool, spec := pooled(t, engine, sandbox.PoolConfig{})
-	// Who wanted it may be gone when it is taken.
+	// The caller that wanted the box may be gone when it is taken.
 	wanting, gone := context.WithCancel(t.Context())
 	pool.Want(wanting, spec, 1)
 	gone()
@@ -184,7 +184,7 @@ func TestPoolGivesTheBoxToItsTaker(t *testing.T) {
 	}
 	mustBeGone(t, engine, box.ID())
 
-	// One that ends while its box is still being started leaves none behind.
+	// A taker that ends while its box is still being started leaves no box behind.
 	pool.Want(t.Context(), spec, 1)
 	short, cancel2 := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { cancel2(why) })
@@ -221,7 +221,7 @@ func TestPoolSharesNothingBetweenKinds(t *testing.T) {
 			t.Errorf("the box that waited was given to one with another %s", name)
 		}
 	}
-	pool.Want(t.Context(), spec, 1) // the other lease counted as one of them
+	pool.Want(t.Context(), spec, 1) // the box with the other lease counted as one of them
 	spec.Limits.MaxFile, spec.Purpose = 100<<20, "another"
 	box := take(t, pool, spec)
 	if box.ID() != ids[0] {
@@ -249,7 +249,7 @@ func TestPoolReplacesABoxThatWaitedTooLong(t *testing.T) {
 		t.Error(err)
 	}
 	mustBeGone(t, engine, first[0])
-	// Afterwards it is no more than the engine.
+	// A closed pool starts nothing ahead.
 	pool.Want(t.Context(), spec, 1)
 	if n := pool.Pending(); n != 0 {
 		t.Errorf("%d boxes wait in a closed pool", n)

@@ -10,12 +10,12 @@ import (
 	"agent/sandbox/boxtest"
 )
 
-// TestPoolKeepsWhatWasReleasedUntilTheRoundIsOver: while boxes are wanted their removal
-// is put off, but not when memory is short, nor of one whose work was cancelled.
+// While boxes are wanted, the pool puts off the removal of released ones. It does not put it off when memory is short,
+// nor for a box whose work was cancelled.
 func TestPoolKeepsWhatWasReleasedUntilTheRoundIsOver(t *testing.T) {
 	t.Parallel()
 	engine := boxtest.Engine(t)
-	// Room for three once it is known what they hold; by their limits there is for one.
+	// There is room for all four once it is known what they hold; by their limits there is room for one.
 	pool, spec := pooled(t, engine, sandbox.PoolConfig{Memory: 9 * sandbox.BoxCost})
 	pool.Want(t.Context(), spec, 4)
 	until(t, "more boxes than the limits allow", func() bool { return len(pool.Waiting()) == 4 })
@@ -38,7 +38,7 @@ func TestPoolKeepsWhatWasReleasedUntilTheRoundIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cancel() // when the first two are not at work any more
+	cancel() // the first two are no longer at work
 	if err := third.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +46,13 @@ func TestPoolKeepsWhatWasReleasedUntilTheRoundIsOver(t *testing.T) {
 	if got := pool.Used(); !slices.Equal(got, []string{first, second}) || state(t, engine, first) != "running" {
 		t.Errorf("%.12q wait to be removed, the first is %s", got, state(t, engine, first))
 	}
-	// The next round begins with as many again, and removes those of the last.
+	// The next round begins with as many boxes, and removes those of the last round.
 	pool.Want(t.Context(), spec, 2)
 	until(t, "the end of those of the last round", func() bool { return state(t, engine, first)+state(t, engine, second) == "" })
 	fourth := use(t.Context())
 	pool.Want(t.Context(), spec, 0)
 	until(t, "the end of the last one", func() bool { return state(t, engine, fourth) == "" })
-	last := use(t.Context()) // when nothing is wanted
+	last := use(t.Context()) // nothing is wanted any more
 	if err := pool.Close(); err != nil {
 		t.Error(err)
 	}
@@ -68,7 +68,7 @@ func TestPoolRemovesWhatMemoryIsShortOf(t *testing.T) {
 	pool.Want(t.Context(), spec, 2)
 	boxes := []*sandbox.Box{take(t, pool, spec), take(t, pool, spec)}
 	for _, box := range boxes {
-		// Each holds half a share more than one that waits.
+		// Each holds at least half a BoxCost more than a waiting box.
 		if res := boxtest.Run(t, box, "fill", "/work/x"); res.PeakBytes < sandbox.BoxCost/2 {
 			t.Errorf("%+v", res)
 		}
@@ -81,7 +81,7 @@ func TestPoolRemovesWhatMemoryIsShortOf(t *testing.T) {
 	}
 }
 
-// state is the state of a box as the engine tells it, "" of one that is gone.
+// state returns the state of a box as the engine reports it, or "" if the box is gone.
 func state(t *testing.T, engine *sandbox.Engine, id string) string {
 	t.Helper()
 	list, err := engine.Boxes(t.Context())

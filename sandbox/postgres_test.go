@@ -24,8 +24,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// newPostgres returns a database with names of its own and the ID of the newest
-// Postgres image; everything of that name is removed after the test.
+// newPostgres returns a database with names of its own and the ID of the newest Postgres image. Everything with those
+// names is removed after the test.
 func newPostgres(t *testing.T) (postgres, string) {
 	t.Helper()
 	enginetest.Need(t)
@@ -87,7 +87,7 @@ func sql(t *testing.T, dsn, statement string) string {
 	return strings.Join(values, " ")
 }
 
-// inspect returns the container as the engine sees it.
+// inspect returns what the engine reports about the container.
 func (p postgres) inspect(t *testing.T) container.InspectResponse {
 	t.Helper()
 	c, err := p.api.ContainerInspect(t.Context(), p.container)
@@ -97,7 +97,7 @@ func (p postgres) inspect(t *testing.T) container.InspectResponse {
 	return c
 }
 
-// The cases follow one server through its life, since making a cluster takes seconds.
+// The cases follow one server through its life, since creating a cluster takes seconds.
 func TestPostgresLife(t *testing.T) {
 	p, image := newPostgres(t)
 	dsn := up(t, p, image)
@@ -186,7 +186,7 @@ func TestPostgresLife(t *testing.T) {
 	})
 }
 
-// checkHardened compares the container with what its documentation promises.
+// checkHardened compares the container with the promises of its documentation.
 func checkHardened(t *testing.T, c container.InspectResponse) {
 	t.Helper()
 	h := c.HostConfig
@@ -211,7 +211,7 @@ func checkHardened(t *testing.T, c container.InspectResponse) {
 	}
 }
 
-// checkGone looks for whatever carries p's names.
+// checkGone checks that nothing with p's names is left.
 func checkGone(t *testing.T, p postgres) {
 	t.Helper()
 	if _, err := p.api.ContainerInspect(t.Context(), p.container); !errdefs.IsNotFound(err) {
@@ -236,7 +236,7 @@ func stop(t *testing.T, p postgres) {
 	}
 }
 
-// spoil makes the cluster one that no server starts on, and stops the server.
+// spoil damages the cluster so that no server starts on it, and stops the server.
 func spoil(t *testing.T, p postgres) {
 	t.Helper()
 	cmd, err := p.api.ContainerExecCreate(t.Context(), p.container, container.ExecOptions{
@@ -271,7 +271,7 @@ func TestPostgresIsStartedOnceByManyAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range callers {
 		all.Go(func() {
-			engine, err := Connect(t.Context()) // each its own connection, as processes have
+			engine, err := Connect(t.Context()) // each has its own connection, as separate processes have
 			if err != nil {
 				t.Error(err)
 				return

@@ -8,7 +8,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// A kept box that has stopped is of no use to anyone, however long its lease is: `--in` cannot enter it.
+// A stopped kept box is of no use, however long its lease is: `--in` cannot enter it.
 func TestAKeptBoxThatHasStoppedIsNotLive(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

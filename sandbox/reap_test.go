@@ -22,11 +22,10 @@ import (
 	"agent/sandbox/guest"
 )
 
-// ownerImage names the variable that makes this program an owner of a box instead of a test: see beOwner.
+// ownerImage names the variable that makes this program the owner of a box instead of a test: see beOwner.
 const ownerImage = "AGENT_TEST_OWNER_IMAGE"
 
-// beOwner starts a box of the image, runs a command that does not end in it, and prints its ID. It is
-// there to be killed.
+// beOwner starts a box of the image, prints its ID, and runs a command in it that does not end. It exists to be killed.
 func beOwner(image string) error {
 	ctx := context.Background()
 	engine, err := sandbox.Connect(ctx)
@@ -52,7 +51,7 @@ func beOwner(image string) error {
 	return err
 }
 
-// ownerKeeps names the variable that has an owner keep its box, and open it again where it is "reopened".
+// ownerKeeps names the variable that makes an owner keep its box, and reopen it if the value is "reopened".
 const ownerKeeps = "AGENT_TEST_OWNER_KEEPS"
 
 // pause waits to be killed.
@@ -61,7 +60,7 @@ func pause() error {
 	return err
 }
 
-// startOwner starts an owner with a box, and returns both.
+// startOwner starts an owner with a box, and returns the owner and the box's ID.
 func startOwner(t *testing.T, env ...string) (owner *exec.Cmd, id string) {
 	t.Helper()
 	owner = exec.Command(os.Args[0])
@@ -71,7 +70,7 @@ func startOwner(t *testing.T, env ...string) (owner *exec.Cmd, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := owner.StdinPipe(); err != nil { // which stays open
+	if _, err := owner.StdinPipe(); err != nil { // the pipe stays open
 		t.Fatal(err)
 	}
 	if err := owner.Start(); err != nil {
@@ -96,7 +95,7 @@ func TestReapRemovesWhatAKilledProcessLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = owner.Wait() // it was killed
-	// The box ends without anybody's help; only its remains wait for a reaper.
+	// The box ends by itself; only its remains wait for a reaper.
 	waitUntilStopped(t, engine, id)
 	if after := find(t, engine, id); after.Live {
 		t.Errorf("after the death of its owner: %+v", after)
@@ -121,7 +120,7 @@ func find(t *testing.T, engine *sandbox.Engine, id string) sandbox.Leftover {
 	return boxes[i]
 }
 
-// leave makes a container with these labels, which nobody will close.
+// leave makes a container with these labels that its owner will never close.
 func leave(t *testing.T, engine *sandbox.Engine, owner, lease string) string {
 	t.Helper()
 	labels := map[string]string{"agent.run": "left", "agent.owner": owner, "agent.lease": lease, "agent.purpose": "test"}
@@ -134,14 +133,13 @@ func leave(t *testing.T, engine *sandbox.Engine, owner, lease string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // no error when it has been reaped, as it should
+	t.Cleanup(func() { // no error check: it should have been reaped
 		_ = engine.Raw().ContainerRemove(context.WithoutCancel(t.Context()), made.ID, container.RemoveOptions{Force: true})
 	})
 	return made.ID
 }
 
-// It runs alone: the reaper of another test would take a box before it has its
-// state.
+// It is not parallel: the reaper of another test would take a box before the box has its state.
 func TestReapRemovesEveryStateAndNothingOfOthers(t *testing.T) {
 	engine := boxtest.Engine(t)
 	raw := engine.Raw()
@@ -153,7 +151,7 @@ func TestReapRemovesEveryStateAndNothingOfOthers(t *testing.T) {
 	}
 	soon := strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)
 	past := strconv.FormatInt(time.Now().Add(-time.Second).Unix(), 10)
-	dead := ownerOf(t, os.Getpid(), "1") // this process's number, but an earlier process
+	dead := ownerOf(t, os.Getpid(), "1") // this process's number, but of an earlier process
 	paused := start(leave(t, engine, dead, soon))
 	if err := raw.ContainerPause(t.Context(), paused); err != nil {
 		t.Fatal(err)
@@ -177,9 +175,8 @@ func TestReapRemovesEveryStateAndNothingOfOthers(t *testing.T) {
 		"of another host":          leave(t, engine, "elsewhere/00000000/1/1/1", soon),
 		"that has no owner at all": leave(t, engine, "none", past), // not a box
 	}
-	// Two reapers at once share the work. Which of them had a box, neither can
-	// tell for certain: the engine says yes to both while it forgets one. Whichever
-	// is done first, all are gone by then.
+	// Two concurrent reapers share the work. Neither can tell for certain which of them removed a box: the engine says
+	// yes to both while it deletes one. By the time that either is done, all are gone.
 	var both sync.WaitGroup
 	var mu sync.Mutex
 	reaped := map[string]bool{}

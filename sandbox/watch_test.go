@@ -12,7 +12,7 @@ import (
 	"agent/sandbox/guest"
 )
 
-// An ear hears what is done with a context.
+// An ear records the calls that are made with its context.
 type ear struct {
 	mu    sync.Mutex
 	calls []sandbox.Call
@@ -31,7 +31,7 @@ func (e *ear) Ran(r sandbox.Ran) {
 	e.ran = append(e.ran, r)
 }
 
-// heard lists the calls, without what names a box.
+// heard lists the calls with the box's ID replaced.
 func (e *ear) heard(box string) (list []string) {
 	for _, c := range e.calls {
 		list = append(list, c.Method+" "+strings.ReplaceAll(c.Path, box, "ID"))
@@ -42,7 +42,7 @@ func (e *ear) heard(box string) (list []string) {
 func TestEveryCallOfTheEngineIsToldOf(t *testing.T) {
 	t.Parallel()
 	engine, e := boxtest.Engine(t), &ear{}
-	if _, err := engine.Info(t.Context()); err != nil { // nobody watches
+	if _, err := engine.Info(t.Context()); err != nil { // not watched
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(sandbox.Watched(t.Context(), e))
@@ -79,7 +79,7 @@ func TestEveryCallOfTheEngineIsToldOf(t *testing.T) {
 	}
 }
 
-// A box of a pool belongs to whom it was wanted for, until it is gone; what it runs to whom has it run.
+// Calls for a pooled box are reported, until it is gone, to the caller that wanted it, and its commands to the caller that runs them.
 func TestTheCallsOfAPooledBoxAreToldToWhoWantedIt(t *testing.T) {
 	t.Parallel()
 	engine, wanted, took := boxtest.Engine(t), &ear{}, &ear{}

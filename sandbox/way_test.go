@@ -18,8 +18,8 @@ import (
 	"agent/sandbox/workbench"
 )
 
-// An echo serves a connection by sending back all that comes, until it ends, and takes its time to end itself. It counts
-// those that it serves.
+// An echo serves a connection by sending back everything that arrives until the connection ends, then takes a while to
+// return. It counts the connections that it serves.
 type echo struct{ now *atomic.Int64 }
 
 func (e echo) Serve(ctx context.Context, conn net.Conn) {
@@ -30,8 +30,8 @@ func (e echo) Serve(ctx context.Context, conn net.Conn) {
 	_, _ = io.Copy(conn, conn)
 }
 
-// A guest that does not keep to the protocol, as none in a box can be made to do, is cut off at once, however much it
-// was told to wait for; and so is one that answers beside open connections, which end.
+// No guest in a box can be made to break the protocol, so this one is a fake. It is cut off at once, even if it
+// announces more to come. A guest that answers while connections are open has those connections closed.
 func TestAGuestThatBreaksTheProtocolIsCutOff(t *testing.T) {
 	t.Parallel()
 	frame := func(kind wire.Kind, payload string) string {
@@ -69,7 +69,7 @@ func TestAGuestThatBreaksTheProtocolIsCutOff(t *testing.T) {
 			b.AllowEgress(nil)
 		}
 		go func() {
-			// As the engine writes it. What comes back is read only once there is an answer.
+			// The frames have the form that the engine writes. What comes back is read only in the cases that end with an answer.
 			head := append([]byte{1, 0, 0, 0}, number(len(test.frames))...)
 			_, _ = theirs.Write(append(head, test.frames...))
 			if test.want == "" {

@@ -82,7 +82,7 @@ func TestAFlagMeansTheSameEverywhere(t *testing.T) {
 			}
 		}
 	})
-	// One word for leaving something where it is: a value says where, or how many.
+	// --keep leaves something where it is in several commands: its value says where, or how many.
 	delete(kinds, "keep")
 	for name, k := range kinds {
 		if len(k) > 1 {
@@ -161,7 +161,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"s":                        "sandbox serve sql self schema",
 		"sandbox ":                 "run loop exec shell ls gc",
 		"sandbox run --pa":         "--patch",
-		"sandbox run --patch ":     "", // a file: the shell's own
+		"sandbox run --patch ":     "", // a file, which the shell completes
 		"sandbox run --allow ":     "ci git dependencies tooling agent secret suppression weaker-test weaker-type changed-test runner unproven idle unseen protected",
 		"sandbox run --yes --no":   "--no-feature --no-promote --no-install",
 		"proposals ":               "list show drop",
@@ -203,11 +203,11 @@ func TestErrorsComeInTheShapeThatWasAskedFor(t *testing.T) {
 		{[]string{"config", "--json=false"}, nil, false},
 		{[]string{"config"}, map[string]string{"AGENT_JSON": "1"}, true},
 		{[]string{"config"}, nil, false},
-		// An error of what the command stands on.
+		// An error of something that the command needs.
 		{[]string{"runs", "list", "--json"}, gone, true},
 		{[]string{"runs", "list", "--json=false"}, gone, false},
 		{[]string{"sql", "--", "--json"}, gone, false},
-		// A usage error has no document: nothing ran that it could tell of.
+		// A usage error has no document, because nothing ran that it could report.
 		{[]string{"sandbox", "run", "--patch=", "--json"}, nil, false},
 		{[]string{"frob", "--json=true"}, nil, false},
 		{[]string{"frob"}, map[string]string{"AGENT_JSON": "1"}, false},
@@ -220,7 +220,7 @@ func TestErrorsComeInTheShapeThatWasAskedFor(t *testing.T) {
 	}
 }
 
-// The pages that people see first. A change of theirs is seen in review.
+// These are the pages that people see first. A change to them shows up in review.
 func TestHelpPages(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

@@ -13,8 +13,8 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A run for a goal is one iteration of the loop, and its requests are recorded under the
-// iteration: who wrote the code, and for how much, is told all the same.
+// A run for a goal is one iteration of the loop, and its requests are recorded under the iteration. The record still
+// reports who wrote the code, and at what cost.
 func TestAGoalRunHasItsModelAndCost(t *testing.T) {
 	t.Parallel()
 	usage := &llmtest.Usage{In: 1000, Out: 200}
@@ -59,7 +59,7 @@ func TestAGoalRunHasItsModelAndCost(t *testing.T) {
 	if by := doc.Lines[1].Origin; by.Run != x.doc.Run || by.Model != "gemini/m" {
 		t.Errorf("the line is by %+v", by)
 	}
-	// The cost is that of all requests which v_model_calls says are the run's.
+	// The cost is the sum of all requests that v_model_calls assigns to the run.
 	if got := x.text(t, "select (v.cost = (select sum(cost) from v_model_calls c where c.run = v.run))::text from v_reviews v"); got != "true" {
 		t.Errorf("the sum of the requests is the cost: %s", got)
 	}

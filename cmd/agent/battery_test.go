@@ -11,14 +11,13 @@ import (
 	"testing"
 )
 
-// battery lists what a hostile workspace, patch or program tries, by the
-// numbers that the comments of the tests name: A the ways out of a box, B what
-// takes all there is of something, C what a promotion and an archive may meet.
+// battery lists the attacks of a hostile workspace, patch or program, by the numbers in the tests' comments: A for ways
+// out of a box, B for using up a resource, and C for what a promotion or an archive may meet.
 const battery = "A01–A07 A09 A10 A12 A13 A16–A21 " +
 	"B01 B02 B04–B08 B10 B11 B13 B15–B18 B21–B23 " +
 	"C01 C02 C05 C07–C09 C11–C13 C15 C17–C19 C21–C24 C26 C27 C29 C30 C32"
 
-// batteryRow finds a number, or the first and the last of several.
+// batteryRow matches a number, or the first and the last of a range.
 var batteryRow = regexp.MustCompile(`\b([ABC])([0-9]{2})(?:–[ABC]([0-9]{2}))?\b`)
 
 // batteryRows lists the numbers in a text.

@@ -23,14 +23,14 @@ import (
 	"agent/verify/room"
 )
 
-// whole makes every snapshot anew.
+// whole makes every snapshot from scratch.
 type whole struct{ *images.Builder }
 
 func (whole) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{}, images.Delta{}, images.ErrAbsent
 }
 
-// A starter starts the first box of a request, and judges nothing.
+// A starter starts the first box of a request and judges nothing.
 type starter struct {
 	engine *sandbox.Engine
 	ready  time.Time
@@ -72,9 +72,8 @@ func dropSnapshots(t *testing.T, engine *sandbox.Engine, dir string) {
 	}
 }
 
-// benchDelta times how long a run takes from its begin to its first box, when ten
-// of 10,000 files have changed since the last one: by a delta, and in turn by a
-// whole snapshot.
+// benchDelta times a run from its start to its first box when ten of 10,000 files have changed since the last run:
+// alternately with a delta and with a whole snapshot.
 func benchDelta(t *testing.T) {
 	program, err := os.ReadFile(os.Getenv("AGENT_GUEST"))
 	if err != nil {
@@ -108,9 +107,9 @@ func benchDelta(t *testing.T) {
 	dropSnapshots(t, engine, dir)
 }
 
-// heldBy runs a command and returns the most memory that it ever held, in bytes, as
-// the kernel tells it until some milliseconds before the end. What it tells of one that
-// has ended counts the process that started it too, which here is a large one.
+// heldBy runs a command and returns the most memory that it ever held, in bytes, as reported by the kernel until a few
+// milliseconds before the end. The kernel's figure for an ended process includes the process that started it, which is
+// large here.
 func heldBy(t *testing.T, cmd *exec.Cmd) (most int64) {
 	t.Helper()
 	var out bytes.Buffer
@@ -138,9 +137,8 @@ func heldBy(t *testing.T, cmd *exec.Cmd) (most int64) {
 	}
 }
 
-// benchLarge runs the command on a workspace of 100,000 files besides a small
-// program, at first and when ten of them have changed, and tells the most memory
-// that it held.
+// benchLarge runs the command on a workspace of 100,000 files plus a small program, first unchanged and then with ten
+// changed files, and reports the most memory that it held.
 func benchLarge(t *testing.T) {
 	_, url := storetest.New(t)
 	dir := manyFiles(t, 100_000, ".txt")

@@ -12,9 +12,8 @@ import (
 	"agent/orchestrator/edit"
 )
 
-// benchEdit times fifty blocks on a file of 10,000 lines, by each strategy
-// that sets something aside, and fifty that are refused. The reference reads
-// the same file for as many texts, which is the least that a search can do.
+// benchEdit times fifty blocks on a file of 10,000 lines with each strategy that ignores some difference, and fifty
+// that are refused. The reference searches the same file for as many texts, which is the least that any search does.
 func benchEdit(t *testing.T) {
 	var b strings.Builder
 	for i := range 2000 {

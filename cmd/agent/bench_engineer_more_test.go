@@ -2,7 +2,7 @@
 
 package main
 
-// moreShapes are the other half of the programs: those with a second file that must change too, and with text.
+// moreShapes returns the other half of the programs: those with a second file that must change too, and with text.
 func moreShapes() []shape {
 	return []shape{
 		{

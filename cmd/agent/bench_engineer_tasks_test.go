@@ -7,34 +7,34 @@ import "strings"
 // A chore is one small piece of work on a program of its own, with a test that the engineer never sees.
 type chore struct {
 	Name, Language, Goal string
-	// Files are the program, Target the one to change, Fix what is right.
+	// Files are the program, Target is the file to change, and Fix is the right change.
 	Files  map[string]string
 	Target string
 	Fix    []fix
-	// Hidden is the test: it fails on the program as it is, and passes after the fix.
+	// Hidden is the test: it fails on the original program and passes after the fix.
 	Hidden, HiddenName string
 }
 
 // A fix is one edit of a file.
 type fix struct{ File, Old, New string }
 
-// A shape is a program in three languages, and other words for a second program of the same shape.
+// A shape is a program in three languages, with replacement words for a second program of the same shape.
 type shape struct {
 	name, goal string
-	// other are pairs of words of the first program and those of the second.
+	// other are pairs of a word of the first program and its replacement in the second.
 	other []string
-	// Of each language: the code as it is, what is wrong in it, what is right, and the hidden test's lines.
+	// For each language: the original code, its wrong lines, the right lines, and the lines of the hidden test.
 	python, typescript, golang listing
 }
 
 // A listing is a module of one language.
 type listing struct {
 	code, old, new, test string
-	// A second file that uses the module, and how it must change with it; "" for none.
+	// A second file that uses the module, and the change that it needs; "" for none.
 	user, userOld, userNew string
 }
 
-// chores are sixty: ten shapes in three languages, two of each.
+// chores returns sixty chores: ten shapes in three languages, two programs each.
 func chores() (all []chore) {
 	for _, s := range append(shapes(), moreShapes()...) {
 		for second, words := range [][]string{nil, s.other} {
@@ -64,7 +64,7 @@ func chores() (all []chore) {
 	return all
 }
 
-// around adds the files that a project of the language has besides, and what every hidden test begins with.
+// around adds the other files of a project in the language, and the beginning of every hidden test.
 func around(c *chore) {
 	switch c.Language {
 	case "python":
@@ -82,7 +82,7 @@ func around(c *chore) {
 	}
 }
 
-// shapes are the programs. Each is wrong in the way that its goal says.
+// shapes returns the programs. The goal of each says what is wrong with it.
 func shapes() []shape {
 	return []shape{
 		{

@@ -28,14 +28,14 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A trier runs hidden tests in boxes, each program once, without network.
+// A trier runs hidden tests in boxes without network, each program once.
 type trier struct {
 	engine *sandbox.Engine
 	image  string
 	mu     sync.Mutex
 	known  map[string]bool
 	Boxes  int
-	// quick starts no box: only the whole fix passes then.
+	// quick starts no box: then only the whole fix passes.
 	quick bool
 }
 
@@ -67,7 +67,7 @@ type try struct {
 	files map[string]string
 }
 
-// key names the program and the test.
+// key identifies the program and the test.
 func (x try) key() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(x.files)) {
@@ -77,7 +77,7 @@ func (x try) key() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// all says of each program whether it passes its hidden test. Those that are not known yet share a box.
+// all reports for each program whether it passes its hidden test. Programs without a known result share a box.
 func (r *trier) all(ctx context.Context, tries []try) ([]bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +113,7 @@ func (r *trier) all(ctx context.Context, tries []try) ([]bool, error) {
 			golang = append(golang, dir+" "+name)
 		}
 	}
-	// One compilation of all; what it says of types is the gates' affair.
+	// One compilation covers all. Its type errors are the business of the gates.
 	if len(typed) > 0 {
 		put("package.json", "{\"type\": \"module\"}\n")
 		script.WriteString("tsc --target es2022 --module nodenext --rewriteRelativeImportExtensions --outDir out --rootDir . */src/*.ts >/dev/null 2>&1\ncp package.json out/\n")
@@ -142,7 +142,7 @@ func (r *trier) all(ctx context.Context, tries []try) ([]bool, error) {
 	return passed, nil
 }
 
-// goScript has all Go programs in one: linked once, without those that do not compile.
+// goScript puts all Go programs into one, linked once, except those that do not compile.
 const goScript = `export GOCACHE=/work/.cache GOTMPDIR=/work GOFLAGS=-mod=mod
 go build ./... 2>errors
 while read -r dir name; do grep -q "^# small/$dir$" errors || echo "$dir $name"; done <list >compiled
@@ -163,7 +163,7 @@ while read -r dir name; do grep -q "^# small/$dir$" errors || echo "$dir $name";
 go run main.go
 `
 
-// box runs a script on files in a box of its own.
+// box runs a script on files in its own box.
 func (r *trier) box(ctx context.Context, cs workspace.Changeset, script string) (string, error) {
 	slices.SortFunc(cs.Changes, func(a, b workspace.Change) int { return strings.Compare(a.Path, b.Path) })
 	box, err := r.engine.Start(ctx, sandbox.Spec{Image: r.image, Run: "bench", Purpose: "hidden tests", Lease: time.Now().Add(30 * time.Minute), Limits: sandbox.Limits{Work: 1 << 30, PIDs: 1024, Memory: 3 << 30}})
@@ -186,7 +186,7 @@ func (r *trier) box(ctx context.Context, cs workspace.Changeset, script string) 
 	return string(result.Stdout.Head) + string(result.Stdout.Tail), err
 }
 
-// fixed is the program of a chore with the first n of its edits.
+// fixed returns the program of a chore with the first n of its edits.
 func (c chore) fixed(n int) map[string]string {
 	files := maps.Clone(c.Files)
 	for _, f := range c.Fix[:n] {
@@ -195,8 +195,8 @@ func (c chore) fixed(n int) map[string]string {
 	return files
 }
 
-// checkChores sees that each hidden test fails on the program as it is, and on half of the fix, and passes on the whole. The programs
-// that mistakes come to share the box.
+// checkChores checks that each hidden test fails on the original program and on half of the fix, and passes on the
+// whole fix. The programs that result from mistakes are tried in the same box.
 func checkChores(t *testing.T, r *trier, list []chore, with []mistake) {
 	t.Helper()
 	var tries []try
@@ -225,9 +225,9 @@ func checkChores(t *testing.T, r *trier, list []chore, with []mistake) {
 	}
 }
 
-// TestBenchEngineer prints what share of sixty chores is promoted. Without AGENT_BENCH_MODEL scripted models make the mistakes
-// that weak models make, and each measure of the questions is left out in turn; with it, that model does the chores by the
-// command line, in real boxes and through every gate.
+// TestBenchEngineer prints what share of sixty chores is promoted. Without AGENT_BENCH_MODEL, scripted models make the
+// mistakes of weak models, and each measure of the questions is left out in turn. With it, that model does the chores
+// on the command line, in real boxes and through every gate.
 func TestBenchEngineer(t *testing.T) {
 	r, list := newTrier(t), chores()
 	if n := len(list); n != 60 {
@@ -254,7 +254,7 @@ func TestBenchEngineer(t *testing.T) {
 	benchScripted(t, r, list, with)
 }
 
-// benchModel has a real model do the chores.
+// benchModel lets a real model do the chores.
 func benchModel(t *testing.T, r *trier, list []chore, model string) {
 	program := os.Getenv("AGENT_BENCH_PROGRAM")
 	if program == "" {
@@ -310,7 +310,7 @@ func benchModel(t *testing.T, r *trier, list []chore, model string) {
 		model, done, tried, right, wrong, spent, time.Since(began).Seconds())
 }
 
-// benchCommand is the program as its user has it: without what tests set for theirs.
+// benchCommand is the program as its user runs it, without the environment that the tests set for theirs.
 func benchCommand(t *testing.T, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
@@ -335,7 +335,7 @@ func agentRun(t *testing.T, program string, args []string) (doc run.Document) {
 	return doc
 }
 
-// costOf is what a run asked for and spent.
+// costOf returns the requests, tokens and cost of a run.
 func costOf(t *testing.T, program, id string) (requests, tokens string, cost float64) {
 	t.Helper()
 	query := "select count(*), coalesce(sum(tokens_in + tokens_out), 0), coalesce(sum(cost), 0) from v_model_calls where run = '" + id + "'"

@@ -26,22 +26,22 @@ import (
 	"agent/verify"
 )
 
-// A mistake is what a weak model does to a chore. It remembers nothing: what it answers follows from the question.
+// A mistake is something that a weak model does wrong. It has no memory: its answer depends only on the question.
 type mistake struct {
 	name   string
 	answer func(c chore, q agent.Question) string
-	// judged is a program besides those of the fix that it may come to.
+	// judged returns a further program, besides those of the fix, that the mistake may lead to.
 	judged func(c chore) map[string]string
-	// blind says that the project's own checks see nothing wrong in whatever changes something.
+	// blind says that the project's own checks find nothing wrong with any change.
 	blind bool
 }
 
-// blockOf is a block.
+// blockOf returns an edit block.
 func blockOf(file, old, new string) string {
 	return fmt.Sprintf("<EDIT file=%q>\n<SEARCH>\n%s\n</SEARCH>\n<REPLACE>\n%s\n</REPLACE>\n</EDIT>\n", file, old, new)
 }
 
-// right is the whole fix.
+// right returns the whole fix.
 func (c chore) right() string {
 	text := "<THOUGHT>as the goal says</THOUGHT>\n"
 	for _, f := range c.Fix {
@@ -50,19 +50,19 @@ func (c chore) right() string {
 	return text
 }
 
-// whole sends the target in place of an edit.
+// whole returns the whole target instead of an edit.
 func (c chore) whole() string {
 	return fmt.Sprintf("<FILE file=%q>\n%s</FILE>\n", c.Target, c.fixed(1)[c.Target])
 }
 
-// stale is a block of a file that is not so.
+// stale returns a block whose search text is not in the file.
 func (c chore) stale() string {
 	first, _, _ := strings.Cut(c.Fix[0].Old, "\n")
 	indent := first[:len(first)-len(strings.TrimLeft(first, " \t"))]
 	return blockOf(c.Target, first+"\n"+indent+"handle_everything_else(that, was, there, before)", c.Fix[0].New)
 }
 
-// extra is a line that does nothing, indented as the first line of the fix, and missing one that cannot work.
+// extra is a line without effect, indented like the first line of the fix; missing is one that cannot work.
 func (c chore) extra() string {
 	return c.indent() + map[string]string{"python": "_note = 0", "typescript": "void 0;", "go": "_ = 0"}[c.Language]
 }
@@ -75,14 +75,14 @@ func (c chore) indent() string {
 	return c.Fix[0].Old[:len(c.Fix[0].Old)-len(strings.TrimLeft(c.Fix[0].Old, " \t"))]
 }
 
-// with is the program with a line before the place of the fix.
+// with returns the program with a line before the place of the fix.
 func (c chore) with(line, text string) map[string]string {
 	files := c.fixed(0)
 	files[c.Target] = strings.Replace(files[c.Target], c.Fix[0].Old, line+"\n"+text, 1)
 	return files
 }
 
-// failure is what the question quotes of a failure.
+// failure returns the failure that the question quotes.
 func failure(q agent.Question) string {
 	_, rest, _ := strings.Cut(q.Text, "<<"+benchFence+" edit\n")
 	text, _, _ := strings.Cut(rest, benchFence+">>")
@@ -94,7 +94,7 @@ func repairs(q agent.Question) bool { return strings.HasPrefix(q.Step, "heal/") 
 
 const benchFence = "5f3c9a0e7b1d2468"
 
-// mistakes are the recorded shapes of what weak models do.
+// mistakes returns the recorded mistakes of weak models.
 func mistakes() []mistake {
 	right := func(c chore, q agent.Question) string {
 		if q.Purpose == agent.PickTarget {
@@ -102,7 +102,7 @@ func mistakes() []mistake {
 		}
 		return c.right()
 	}
-	// change makes a model that picks its target well.
+	// change makes a model that chooses its target well.
 	change := func(f func(c chore, q agent.Question) string) func(chore, agent.Question) string {
 		return func(c chore, q agent.Question) string {
 			if q.Purpose == agent.PickTarget {
@@ -143,7 +143,7 @@ func mistakes() []mistake {
 			case strings.Contains(q.Text, "your answer, of which nothing was applied") && strings.Contains(q.Text, good):
 				return good
 			}
-			return c.stale() // the rest is forgotten
+			return c.stale() // it has forgotten the rest
 		})},
 		{name: "stale block", answer: change(func(c chore, q agent.Question) string {
 			lines := strings.Split(strings.TrimSpace(c.Fix[0].Old), "\n")
@@ -209,7 +209,7 @@ func mistakes() []mistake {
 	}
 }
 
-// dedented is a text without the indentation that all its lines have, as a model sends it that starts at the margin.
+// dedented removes the common indentation of all lines, like a model that starts at the margin.
 func dedented(text string) string {
 	lines := strings.Split(text, "\n")
 	least := len(text)
@@ -222,7 +222,7 @@ func dedented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// given are the mistakes of the chores, by their index: a forgotten caller where there is one, else all others in turn.
+// given assigns a mistake to each chore: a forgotten caller if the chore has one, else all the others in turn.
 func given(list []chore, all []mistake) []mistake {
 	out, at := make([]mistake, len(list)), 0
 	last := len(all) - 1
@@ -237,14 +237,14 @@ func given(list []chore, all []mistake) []mistake {
 	return out
 }
 
-// A measure is something that questions do for weak models; without takes it from a question, or from how an answer is read.
+// A measure helps weak models. Its without removes it from a question; its read removes it from the reading of an answer.
 type measure struct {
 	name    string
 	without func(q agent.Question) agent.Question
 	read    func(q agent.Question, text string) string
 }
 
-// cut takes what is between two texts out of a text, the first one with it, to its end where the second is not there.
+// cut removes from and the text after it, up to and without to, or to the end if there is no to.
 func cut(text, from, to string) string {
 	before, rest, ok := strings.Cut(text, from)
 	if !ok {
@@ -256,7 +256,7 @@ func cut(text, from, to string) string {
 	return before
 }
 
-// measures are those that are left out in turn.
+// measures returns the measures that are left out in turn.
 func measures() []measure {
 	text := func(from, to string) func(agent.Question) agent.Question {
 		return func(q agent.Question) agent.Question {
@@ -328,7 +328,7 @@ func (w weakling) Ask(_ context.Context, q agent.Question) (agent.Reply, error) 
 	return agent.Reply{Text: text, Model: "weak/1"}, nil
 }
 
-// A judgeOfChore is a critic that knows what is wanted.
+// A judgeOfChore is a critic that knows the right change.
 type judgeOfChore struct{ chore chore }
 
 // Ask implements agent.Model.
@@ -365,19 +365,19 @@ func (p planOfChore) Plan(ctx context.Context, base *workspace.Manifest, req run
 	if err != nil {
 		return tournament.Plan{}, err
 	}
-	target := append(targets, task.Brief.Files[0])[0] // an answer that names none leaves the first of the list
+	target := append(targets, task.Brief.Files[0])[0] // an answer without a target means the first file of the list
 	code, err := base.ReadFile(target)
 	task.Brief.Files, task.Brief.Target, task.Brief.Language, task.Brief.Code = nil, target, agent.Language(target), string(code)
 	return tournament.Plan{Why: "the bench", Task: task}, err
 }
 
-// An outcome is what became of a chore.
+// An outcome is the result of a chore.
 type outcome struct {
 	promoted, right bool
 	asked           int
 }
 
-// A rehearsal is the bench of scripted models.
+// A rehearsal is the bench with scripted models.
 type rehearsal struct {
 	db      *store.DB
 	trier   *trier
@@ -385,7 +385,7 @@ type rehearsal struct {
 	root    string
 }
 
-// do has one chore done, with a measure left out; the zero measure leaves out none.
+// do runs one chore with a measure left out; the zero measure leaves out none.
 func (b rehearsal) do(ctx context.Context, dir string, c chore, m mistake, off measure) (outcome, error) {
 	for name, text := range c.Files {
 		if err := os.MkdirAll(filepath.Join(dir, path.Dir(name)), 0o755); err != nil {
@@ -458,7 +458,7 @@ func (b rehearsal) do(ctx context.Context, dir string, c chore, m mistake, off m
 	return outcome{promoted: true, right: err == nil && passed[0], asked: asked}, err
 }
 
-// all has every chore done with a measure left out.
+// all runs every chore with a measure left out.
 func (b rehearsal) all(t *testing.T, list []chore, with []mistake, off measure) []outcome {
 	t.Helper()
 	out, errs := make([]outcome, len(list)), make([]error, len(list))
@@ -481,7 +481,7 @@ func (b rehearsal) all(t *testing.T, list []chore, with []mistake, off measure) 
 	return out
 }
 
-// benchScripted prints two tables: what becomes of each mistake, and what each measure is worth.
+// benchScripted prints two tables: the result of each mistake, and the worth of each measure.
 func benchScripted(t *testing.T, r *trier, list []chore, with []mistake) {
 	prompts, err := agent.LoadPrompts(nil)
 	if err != nil {

@@ -12,15 +12,14 @@ import (
 	"agent/sandbox/guest"
 )
 
-// hardWork is what the gates of a small workspace do, a few times over.
+// hardWork is the work of the gates of a small workspace, twice.
 const hardWork = `cd /work && for i in 1 2; do
 	python3 -m pytest -q -p no:cacheprovider >/dev/null && mypy --cache-dir /tmp/mypy$i shop >/dev/null && ruff check --no-cache -q . || exit 1
 done`
 
-// benchHardening times a whole box with the work of some gates, beside a
-// container of the same image and the same processors with nothing of the
-// baseline: every system call, the capabilities that an engine gives, root, a network, a writable root.
-// They take turns, so that both meet the same machine.
+// benchHardening times a whole box with the work of some gates against a container with the same image and processors
+// and nothing of the baseline: every system call, the capabilities that an engine grants, root, a network, a writable
+// root. They alternate, so that both meet the same machine.
 func benchHardening(t *testing.T) {
 	ctx := t.Context()
 	engine, err := sandbox.Connect(ctx)

@@ -16,9 +16,8 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// benchHistory times what people look at most, the list of runs and one run,
-// in a record of a million gates, and what is asked of the whole of it. The
-// reference is one query of nothing, by the same road.
+// benchHistory times the most frequent queries, the list of runs and one run, in a record of a million gates, and
+// queries over the whole record. The reference is one empty query on the same path.
 func benchHistory(t *testing.T) {
 	const gates, most = 1_000_000, 50 * time.Millisecond
 	began := time.Now()
@@ -53,7 +52,7 @@ func benchHistory(t *testing.T) {
 		row("all of "+view, took, 30*time.Second, "≤ 30 s, the limit of a query", took <= 30*time.Second)
 	}
 	var removed store.Pruned
-	// Of the oldest tenth three in four were not promoted.
+	// Three in four of the oldest tenth were not promoted.
 	took := median(t, 1, func() {
 		if removed, err = db.Prune(t.Context(), time.Now().Add(-gates/5*9/10*time.Minute)); err != nil {
 			t.Fatal(err)
@@ -62,7 +61,7 @@ func benchHistory(t *testing.T) {
 	fmt.Printf("| prune of %d runs and %d contents | %.1f s | | | | |\n", removed.Runs, removed.Contents, took.Seconds())
 }
 
-// p95 runs f 200 times and returns the time that 95 of 100 did not exceed.
+// p95 runs f 200 times and returns the time that 95 % of the calls did not exceed.
 func p95(t *testing.T, f func() error) time.Duration {
 	t.Helper()
 	var times []time.Duration

@@ -18,9 +18,9 @@ import (
 	"agent/sandbox"
 )
 
-// benchHook times the pre-commit hook on a workspace whose baseline is known, in two ways: beside the judgement, from the freezing
-// of the workspace to the last gate, and beside the tools of the gates alone, so that boxes count too. However many of those
-// work at the same time, each moment counts once. The reference is one container of the engine's own client.
+// benchHook times the pre-commit hook on a workspace with a known baseline, in two ways: without the judgement, which lasts
+// from the freezing of the workspace to the last gate, and without only the tools of the gates, so that boxes count too. A
+// moment in which several tools work counts once. The reference is one container of the engine's own client.
 func benchHook(t *testing.T) {
 	db, url := storetest.New(t)
 	work := filepath.Join(t.TempDir(), "shop")
@@ -57,7 +57,7 @@ func benchHook(t *testing.T) {
 		gates, tools := gateTime(t, db)
 		besideGates, besideTools = append(besideGates, took-gates), append(besideTools, took-tools)
 	}
-	once() // the first one makes the baseline
+	once() // the first run makes the baseline
 	besideGates, besideTools = nil, nil
 	for range 7 {
 		once()
@@ -69,7 +69,7 @@ func benchHook(t *testing.T) {
 	row("the same beside the tools of its gates, boxes counted", middle(besideTools), reference, "none", true)
 }
 
-// toolchain is the image with the tools.
+// toolchain returns the image with the tools.
 func toolchain(t *testing.T) string {
 	t.Helper()
 	engine, err := sandbox.Connect(t.Context())
@@ -84,7 +84,7 @@ func toolchain(t *testing.T) string {
 	return ids[0]
 }
 
-// gateTime is how long the newest run judged, and for how long a tool of a gate was at work then.
+// gateTime returns how long the newest run judged, and how much of that time a tool of a gate was at work.
 func gateTime(t *testing.T, db *store.DB) (gates, tools time.Duration) {
 	t.Helper()
 	rows, err := db.Runs(t.Context(), history.RunFilter{Limit: 1})

@@ -17,18 +17,17 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// ledgerFiles is the size of the tree, ledgerMethods that of a file: about
-// 5 KB, in Python, TypeScript and Go by turns.
+// ledgerFiles is the size of the tree and ledgerMethods that of a file: about 5 KB, alternately in Python, TypeScript
+// and Go.
 const (
 	ledgerFiles   = 5000
 	ledgerMethods = 30
 )
 
-// ledgerFile is the path and the text of the file with number i, which uses
-// the one three numbers on.
+// ledgerFile returns the path and the text of file i, which uses the file three numbers later.
 func ledgerFile(i int) (path, text string) {
 	n := (i + 3) % ledgerFiles
-	n -= (n - i%3 + 3) % 3 // of the same language, also where the numbers begin again
+	n -= (n - i%3 + 3) % 3 // in the same language, even when the numbers start again
 	var b strings.Builder
 	switch i % 3 {
 	case 0:
@@ -51,9 +50,8 @@ func ledgerFile(i int) (path, text string) {
 	return fmt.Sprintf("g%d/g.go", i), b.String()
 }
 
-// benchLedger times the ledger of a generated tree, the scan of the workspace
-// included: cold, as the reference; after one edit in the same process, as the
-// loop does it; and after one edit in a new process, by the command.
+// benchLedger times the ledger of a generated tree, including the scan of the workspace: cold, as the reference; after
+// one edit in the same process, as in the loop; and after one edit in a new process, with the command.
 func benchLedger(t *testing.T) {
 	db, url := storetest.New(t)
 	dir := filepath.Join(t.TempDir(), "big")
@@ -102,7 +100,7 @@ func benchLedger(t *testing.T) {
 	}
 	cold := median(t, 1, study)
 	warm := median(t, 5, func() { edit(); study() })
-	// A process of its own has to read its record first.
+	// A separate process has to read its record first.
 	fresh := median(t, 3, func() {
 		edit()
 		cmd := exec.Command(agentProgram, "analyze", "--workspace", dir)

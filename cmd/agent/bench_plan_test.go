@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// benchPlan times eight tasks, with a diamond of dependencies among them, up to four at a time, from the plan to the delivered whole. The reference
-// is the same plan one task after the other; each has a record of its own, and models that answer at once.
+// benchPlan times eight tasks, some with a diamond of dependencies, up to four at a time, from the plan to the delivered whole.
+// The reference is the same plan, one task after the other. Each run has its own record, and models that answer at once.
 func benchPlan(t *testing.T) {
 	build := func(parallel int) time.Duration {
 		h := newPlannedHouse(t)
@@ -23,7 +23,7 @@ func benchPlan(t *testing.T) {
 		}
 		return took
 	}
-	build(2) // the snapshots and installed tools are known after that
+	build(2) // after this the snapshots and installed tools are known
 	var figures, references []time.Duration
 	for range 3 {
 		references, figures = append(references, build(1)), append(figures, build(4))
@@ -32,12 +32,12 @@ func benchPlan(t *testing.T) {
 	row("eight tasks of a plan, four at a time; against one after the other", figure, reference, "≤ 0.70", figure.Seconds() <= 0.7*reference.Seconds())
 }
 
-// smooth gives the task that fails an answer which does not.
+// smooth gives the task that fails an answer that does not fail.
 func (h *plannedHouse) smooth(t *testing.T) {
 	tasks := ledgerChores()
 	tasks[6].answers = []string{mend("ledger/entry.py", "    return f\"{name}: {show(amount, currency)}\"", "    return f\"{name.strip()}: {show(amount, currency)}\"")}
 	h.model.Choose(h.answers(t, tasks, otherwise))
 }
 
-// TestBenchPlan is the row alone.
+// TestBenchPlan prints only the row of benchPlan.
 func TestBenchPlan(t *testing.T) { benchPlan(t) }

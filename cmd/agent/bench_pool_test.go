@@ -21,7 +21,7 @@ import (
 	"agent/verify/room"
 )
 
-// frozenTree is a scanned workspace as the image builder takes it.
+// frozenTree is a scanned workspace in the form that the image builder takes.
 type frozenTree struct{ *workspace.Manifest }
 
 func (t frozenTree) Files() []images.File {
@@ -37,8 +37,7 @@ func (t frozenTree) Files() []images.File {
 
 func (t frozenTree) Open(path string) (io.ReadCloser, error) { return t.Manifest.Open(path) }
 
-// freeze returns the workspace at dir, scanned, and the ID of its image, which
-// the caller removes.
+// freeze scans the workspace at dir and returns it with the ID of its image, which the caller removes.
 func freeze(t *testing.T, engine *sandbox.Engine, dir string) (*workspace.Manifest, string) {
 	t.Helper()
 	program, err := os.ReadFile(os.Getenv("AGENT_GUEST"))
@@ -61,10 +60,9 @@ func freeze(t *testing.T, engine *sandbox.Engine, dir string) (*workspace.Manife
 	return base, image.ID
 }
 
-// benchPool times what lies between a patch and its verdict, in a workspace of 10,000
-// files with one gate that does nothing, whose boxes were started ahead: which gates
-// apply, what is known of the base in Postgres, the box, the patch in it, the gate and
-// its judgement. What the next run is compared with is kept after that, as in a run.
+// benchPool times the way from a patch to its verdict, in a workspace of 10,000 files with one gate that does nothing,
+// in boxes that were started ahead. That covers the choice of the gates, the lookup of the base in Postgres, the box,
+// the patch in it, the gate and its judgement. What the next run is compared with is stored after that, as in a run.
 // The reference is docker run of the same program.
 func benchPool(t *testing.T) {
 	const rounds, each = 13, 4
@@ -89,7 +87,7 @@ func benchPool(t *testing.T) {
 	}
 	tries := 0
 	judge := func() time.Duration {
-		tries++ // no text twice: nothing may be known of it
+		tries++ // no text occurs twice, so that no result of it is known
 		req.Changeset = workspace.Changeset{Changes: []workspace.Change{
 			{Op: workspace.Modify, Path: "d000/f00000.txt", Before: before, After: fmt.Appendf(nil, "try %d\n", tries), Mode: 0o644},
 		}}
@@ -104,7 +102,7 @@ func benchPool(t *testing.T) {
 		}
 		return took
 	}
-	judge() // the baseline is known after that
+	judge() // after this the baseline is known
 	var figures, references []time.Duration
 	for n := range rounds {
 		pool.Want(ctx, spec, each)
@@ -134,8 +132,7 @@ func benchPool(t *testing.T) {
 	}
 }
 
-// awaitBoxes waits until n boxes of the bench run, and a moment more in which
-// they fill /work.
+// awaitBoxes waits until n boxes of the bench run, and a moment longer in which they fill /work.
 func awaitBoxes(t *testing.T, engine *sandbox.Engine, n int) {
 	t.Helper()
 	for running := 0; running < n; time.Sleep(2 * time.Second) {

@@ -26,17 +26,17 @@ import (
 	"agent/verify/policy"
 )
 
-// What becomes of a commit, beside the verdicts.
+// These are the results of a commit.
 const (
 	realPassed   = "pass"
 	realHeld     = "held"
 	realRefused  = "refused"
-	realUnproven = "unproven" // held for nothing but that nothing executed it
+	realUnproven = "unproven" // held only because nothing executed it
 	realTrouble  = "infra"
-	realNone     = "none" // there is no program in it to reverse
+	realNone     = "none" // it has no program to reverse
 )
 
-// A realTrial is one commit judged. It is kept as JSON, by what names it.
+// A realTrial is one judged commit. It is kept as JSON, with its repository and commit as the key.
 type realTrial struct {
 	realCommit
 	Repository, Commit    string
@@ -44,20 +44,19 @@ type realTrial struct {
 	Backward, BackCause   string
 	Warm, Tests           time.Duration
 	ForwardTook, BackTook time.Duration
-	// The seconds of each gate, as the commit was judged first.
+	// The seconds of each gate at the first judgement of the commit.
 	Gates map[string]float64
 }
 
-// TestBenchReal judges commits of public repositories, each as a patch on its parent, and its
-// program reversed while its tests stay, and prints a table by language and every row that is
-// not as expected, with its cause. A target that is missed says MISS and fails nothing; that
-// a repository cannot be had does.
+// TestBenchReal judges commits of public repositories, each as a patch on its parent, and then with its program
+// reversed and its tests kept. It prints a table by language, and every row that differs from the expectation, with its
+// cause. A missed target prints MISS and fails nothing; a repository that is unavailable fails the test.
 //
-//	AGENT_REAL_REPOS     a directory of git directories, OWNER+NAME/repo; what is not there is cloned there by git
+//	AGENT_REAL_REPOS     a directory of git directories, OWNER+NAME/repo; a missing one is cloned there by git
 //	AGENT_BENCH_REAL_N   commits of each repository, ten by default
 //	AGENT_BENCH_REAL     a regular expression for the names of repositories
 //	AGENT_BENCH_REAL_TABLE another table than testdata/real.tsv, of the same form: for repositories that nobody has tried
-//	AGENT_BENCH_REAL_LOG a file that keeps each result as it comes: what is in it is not judged again
+//	AGENT_BENCH_REAL_LOG a file that keeps each result as it comes: a commit in it is not judged again
 func TestBenchReal(t *testing.T) {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("AGENT_BENCH_REAL_N"), "10"))
 	if err != nil {
@@ -95,7 +94,7 @@ func TestBenchReal(t *testing.T) {
 	printReal(all)
 }
 
-// realLog returns what AGENT_BENCH_REAL_LOG has kept, by repository and commit, and what adds to it.
+// realLog returns the results in AGENT_BENCH_REAL_LOG, by repository and commit, and a function that adds one.
 func realLog(t *testing.T) (known map[string]realTrial, keep func(realTrial)) {
 	t.Helper()
 	name := os.Getenv("AGENT_BENCH_REAL_LOG")
@@ -124,14 +123,13 @@ func realLog(t *testing.T) (known map[string]realTrial, keep func(realTrial)) {
 	}
 }
 
-// A realLab has the repositories, a directory for workspaces, and a record.
+// A realLab holds the repositories, a directory for workspaces, and a record.
 type realLab struct {
 	mirrors, dir, dsn string
-	packages          []string // those of Debian that the repository needs
+	packages          []string // Debian packages that the repository needs
 }
 
-// repository returns the git directory of a repository, which is cloned from its public
-// address where it is not there.
+// repository returns the git directory of a repository, which it clones from its public address if it is missing.
 func (l realLab) repository(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(l.mirrors, strings.ReplaceAll(name, "/", "+"), "repo")
@@ -144,7 +142,7 @@ func (l realLab) repository(t *testing.T, name string) string {
 	return dir
 }
 
-// git runs a command of git and returns what it prints.
+// git runs git and returns its output.
 func (l realLab) git(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -157,7 +155,7 @@ func (l realLab) git(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// try judges one commit both ways; with warm, a third time what is known by then.
+// try judges one commit both ways, and with warm once more with everything known.
 func (l realLab) try(t *testing.T, c realCommit, warm bool) realTrial {
 	t.Helper()
 	repo := l.repository(t, c.repository)
@@ -194,7 +192,7 @@ func (l realLab) try(t *testing.T, c realCommit, warm bool) realTrial {
 	return trial
 }
 
-// checkout makes a workspace of a revision, the same place each time for a repository.
+// checkout makes a workspace of a revision, always at the same place for a repository.
 func (l realLab) checkout(t *testing.T, repo, revision string) string {
 	t.Helper()
 	dir := filepath.Join(l.dir, filepath.Base(filepath.Dir(repo)))
@@ -206,7 +204,7 @@ func (l realLab) checkout(t *testing.T, repo, revision string) string {
 	return dir
 }
 
-// judge has a patch judged, and never promoted.
+// judge has a patch judged but never promoted.
 func (l realLab) judge(t *testing.T, workspace string, patch []byte) (doc run.Document, code int, took time.Duration) {
 	t.Helper()
 	cmd := exec.Command(agentProgram, "sandbox", "run", "-w", workspace, "--patch", "-", "--no-promote", "--yes", "--json")
@@ -225,7 +223,7 @@ func (l realLab) judge(t *testing.T, workspace string, patch []byte) (doc run.Do
 	return doc, cmd.ProcessState.ExitCode(), took
 }
 
-// lastGates are those of the candidate that decides.
+// lastGates returns the gates of the candidate that decides.
 func lastGates(doc run.Document) []verify.Gate {
 	if len(doc.Candidates) == 0 {
 		return nil
@@ -233,7 +231,7 @@ func lastGates(doc run.Document) []verify.Gate {
 	return doc.Candidates[len(doc.Candidates)-1].Gates
 }
 
-// realResult reads what became of a run, and why.
+// realResult returns the result of a run and its cause.
 func realResult(doc run.Document, code int) (result, cause string) {
 	var kinds []string
 	if len(doc.Candidates) > 0 {
@@ -258,7 +256,7 @@ func realResult(doc run.Document, code int) (result, cause string) {
 	switch {
 	case doc.Verdict == verify.Infra || code == 3:
 		return realTrouble, fmt.Sprintf("%.200v %s", doc.Error, strings.Join(against, " "))
-	case doc.Verdict == verify.Policy && len(verify.Approvals(lastGates(doc))) > 0: // --allow lets it pass
+	case doc.Verdict == verify.Policy && len(verify.Approvals(lastGates(doc))) > 0: // --allow would let it pass
 		return realHeld, strings.Join(against, " ")
 	case doc.Verdict != verify.Pass:
 		return realRefused, strings.Join(against, " ")
@@ -270,7 +268,7 @@ func realResult(doc run.Document, code int) (result, cause string) {
 	return realPassed, ""
 }
 
-// printReal prints a line for each language and, one by one, what is not as expected.
+// printReal prints a line for each language, and each commit that differs from the expectation.
 func printReal(all []realTrial) {
 	fmt.Println("\n| language | commits | passed | held | unproven | refused | infra | reversed | refused | unproven or held | passed | infra |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
@@ -308,7 +306,7 @@ func printReal(all []realTrial) {
 	printWarm(all)
 }
 
-// printWarm prints what a verdict costs that knows the workspace, beside the tests alone.
+// printWarm prints the time of a verdict on a known workspace against that of its tests alone.
 func printWarm(all []realTrial) {
 	var ratios []float64
 	fmt.Println("\n| repository | once more | its tests | ratio |\n|---|--:|--:|--:|")

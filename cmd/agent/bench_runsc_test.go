@@ -12,11 +12,11 @@ import (
 	"agent/sandbox/guest"
 )
 
-// TestBenchRunsc prints the row of the table that `make test-runsc` is about.
+// TestBenchRunsc prints the row of the table for `make test-runsc`.
 func TestBenchRunsc(t *testing.T) { benchRunsc(t) }
 
-// benchRunsc times one box, from nothing to the answer of a command and its
-// end, with a kernel of its own beside one that shares the host's.
+// benchRunsc times one box with its own kernel, from nothing to the answer of a command and the box's end, against one
+// that shares the host's kernel.
 func benchRunsc(t *testing.T) {
 	ctx := t.Context()
 	engine, err := sandbox.Connect(ctx)

@@ -12,8 +12,8 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// benchStart times commands that a person waits for at the prompt, beside the programs of others that do the least of the
-// same kind: git, which prints its help, and psql, which asks one thing.
+// benchStart times commands that a person waits for at the prompt, against other programs that do the least of the same
+// kind: git, which prints its help, and psql, which runs one query.
 func benchStart(t *testing.T) {
 	_, url := storetest.New(t)
 	env := append(os.Environ(), "AGENT_DATABASE_URL="+url, "XDG_CONFIG_HOME="+t.TempDir())
@@ -30,6 +30,6 @@ func benchStart(t *testing.T) {
 	figure := timed(agentProgram, "--help")
 	row("agent --help; against git help", figure, timed("git", "help"), "≤ 0.040 s", figure <= help)
 	figure = timed(agentProgram, "runs", "list", "--all")
-	server, _, _ := strings.Cut(url, "?") // psql knows nothing of a search path there
+	server, _, _ := strings.Cut(url, "?") // psql does not understand the search path there
 	row("agent runs list; against psql", figure, timed("psql", "--no-psqlrc", "--command", "select 1", server), "≤ 0.150 s", figure <= list)
 }

@@ -21,9 +21,8 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// TestBench prints one table. Each figure stands beside a reference that was
-// measured in the same run on the same machine; a target that is missed says
-// MISS and fails nothing, since machines are shared.
+// TestBench prints one table. Each figure stands next to a reference that was measured in the same run on the same
+// machine. A missed target prints MISS and fails nothing, since machines are shared.
 func TestBench(t *testing.T) {
 	fmt.Println("| name | figure | reference | ratio | target | |")
 	fmt.Println("|---|--:|--:|--:|--:|---|")
@@ -53,8 +52,8 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// row prints one line of the table: both in seconds, the target a bound on
-// figure/reference, or on figure-reference when it is absolute.
+// row prints one line of the table, with both times in seconds. The target is a bound on figure/reference, or on
+// figure-reference if it is absolute.
 func row(name string, figure, reference time.Duration, target string, ok bool) {
 	mark := "MISS"
 	if ok {
@@ -76,15 +75,14 @@ func median(t *testing.T, n int, f func()) time.Duration {
 	return middle(times)
 }
 
-// middle is the middle one of several times.
+// middle returns the median of several times.
 func middle(times []time.Duration) time.Duration {
 	slices.Sort(times)
 	return times[len(times)/2]
 }
 
-// benchWarmRun times whole runs of the command on a small workspace whose
-// entry keeps running, so that the smoke test takes its full time. The
-// reference is what the smoke gate itself took.
+// benchWarmRun times whole runs of the command on a small workspace whose entry keeps running, so that the smoke test
+// takes its full time. The reference is the time of the smoke gate itself.
 func benchWarmRun(t *testing.T) {
 	_, url := storetest.New(t)
 	work := filepath.Join(t.TempDir(), "shop")
@@ -119,8 +117,7 @@ func benchWarmRun(t *testing.T) {
 	row("first run of a workspace, baseline included", cold, smoke, "none", true)
 }
 
-// benchBox times one box from nothing to the answer of a command, beside the
-// engine's own client doing the same.
+// benchBox times one box from nothing to the answer of a command, against the engine's own client doing the same.
 func benchBox(t *testing.T) {
 	ctx := t.Context()
 	engine, err := sandbox.Connect(ctx)
@@ -151,12 +148,11 @@ func benchBox(t *testing.T) {
 	row("box: start, true, close; against docker run --rm true", figure, reference, "≤ 1.50", figure <= reference*3/2)
 }
 
-// benchManifest times a scan beside a walk that only stats the files, in turn,
-// so that both meet the same machine: first with nothing known, then with
-// nothing changed since, then with ten files changed.
+// benchManifest times a scan against a walk that only stats the files, alternately, so that both meet the same machine:
+// first with nothing known, then with nothing changed since, then with ten files changed.
 func benchManifest(t *testing.T) {
 	for _, n := range []int{10_000, 100_000} {
-		// A test of its own, so that the caches are the user's again behind it.
+		// A test of its own, so that the user's caches are back in use after it.
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			dir := manyFiles(t, n, ".py")
@@ -175,7 +171,7 @@ func benchManifest(t *testing.T) {
 			}
 			quiet := func() {}
 			beside(t, fmt.Sprintf("manifest of %d files, read at first; against a stat walk", n), 1, dir, quiet, scan, 0)
-			// What is younger than two seconds is read again.
+			// Files younger than two seconds are read again.
 			time.Sleep(2100 * time.Millisecond)
 			scan()
 			beside(t, fmt.Sprintf("manifest of %d files, none changed; against a stat walk", n), 15, dir, quiet, scan, 1.5)
@@ -185,8 +181,7 @@ func benchManifest(t *testing.T) {
 	}
 }
 
-// manyFiles makes a workspace of n small files with this end to their names, a
-// hundred in a directory.
+// manyFiles makes a workspace of n small files whose names end in end, a hundred in each directory.
 func manyFiles(t *testing.T, n int, end string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -204,8 +199,8 @@ func manyFiles(t *testing.T, n int, end string) (dir string) {
 	return dir
 }
 
-// beside prints a row about scan, each time after change, and a walk of dir;
-// most bounds their ratio, 0 for no bound.
+// beside prints a row for scan, called each time after change, against a walk of dir; most bounds their ratio, 0 for no
+// bound.
 func beside(t *testing.T, name string, times int, dir string, change, scan func(), most float64) {
 	t.Helper()
 	var walks, scans []time.Duration
@@ -234,7 +229,7 @@ func beside(t *testing.T, name string, times int, dir string, change, scan func(
 	row(name, figure, walk, fmt.Sprintf("≤ %.2f", most), figure.Seconds() <= most*walk.Seconds())
 }
 
-// peak is the most memory that this process has held so far, in bytes.
+// peak returns the most memory that this process has held so far, in bytes.
 func peak(t *testing.T) (bytes int64) {
 	t.Helper()
 	var use syscall.Rusage

@@ -12,11 +12,10 @@ import (
 	"agent/orchestrator/run"
 )
 
-// benchTournament times how long 64 candidates take to be judged, each by a gate that
-// needs 100 ms of a processor, its own start included, from the moment at which all
-// have been proposed until all are recorded. Their boxes were started while the last
-// was being proposed. All of them fail, so that none is cancelled. The reference is the
-// time of the gates alone, on as many processors as there are.
+// benchTournament times the judgement of 64 candidates, each by a gate that needs 100 ms of a processor, including its
+// own start, from the moment when all have been proposed until all are recorded. Their boxes start while the last one
+// is being proposed. All candidates fail, so that none is cancelled. The reference is the time of the gates alone, on
+// as many processors as there are.
 func benchTournament(t *testing.T) {
 	const candidates, each = 64, 100 * time.Millisecond
 	m := newTournament(t, "python3", "-c", fmt.Sprintf(
@@ -35,12 +34,12 @@ func benchTournament(t *testing.T) {
 		t.Fatalf("ended %s with %d candidates: %+v", doc.State, len(doc.Candidates), doc.Error)
 		return 0
 	}
-	once(1) // the baseline is known after that
+	once(1) // after this the baseline is known
 	m.before = func(run string) {
 		for len(m.boxesOf(t, run, "running")) < candidates {
 			time.Sleep(time.Second)
 		}
-		time.Sleep(2 * time.Second) // in which they fill /work
+		time.Sleep(2 * time.Second) // meanwhile they fill /work
 	}
 	var times []time.Duration
 	for range 3 {

@@ -16,10 +16,10 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// typedFiles is the size of the tree whose types are checked.
+// typedFiles is the number of files in the tree whose types are checked.
 const typedFiles = 500
 
-// typedFile is the text of the module with number i, which uses three earlier ones.
+// typedFile returns the text of module i, which uses three earlier ones.
 func typedFile(i int) string {
 	var b strings.Builder
 	b.WriteString("\"\"\"Module.\"\"\"\n\nfrom __future__ import annotations\n\nfrom dataclasses import dataclass, field\n")
@@ -52,9 +52,8 @@ func typedTree(t *testing.T) (dir string) {
 	return dir
 }
 
-// benchTypes times the types gate on a change of one line, where mypy knows the
-// workspace from an earlier run, beside the same tree at a place that it has
-// never seen. What the unpatched tree has to say is known in both.
+// benchTypes times the types gate on a change of one line when mypy knows the workspace from an earlier run, against
+// the same tree at a place that it has never seen. The findings of the unpatched tree are known in both.
 func benchTypes(t *testing.T) {
 	_, url := storetest.New(t)
 	patch := filepath.Join(t.TempDir(), "patch.xml")

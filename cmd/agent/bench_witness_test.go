@@ -18,14 +18,14 @@ import (
 	"agent/verify/python"
 )
 
-// unwitnessed is a box to which nothing is written, so that the same tests run without witnesses.
+// unwitnessed is a box that ignores writes, so that the same tests run without witnesses.
 type unwitnessed struct{ check.Runner }
 
 func (unwitnessed) Apply(context.Context, workspace.Changeset) error { return nil }
 
-// benchWitness times the tests of workspaces of 400 tests of pytest, and of one of 12 packages of Go, with
-// the witnesses that stand among them, beside the same in the same box without. They take turns. What pytest
-// needs to tell of the first failing test is half of what witnesses cost, however long the other tests take.
+// benchWitness times the tests of workspaces with 400 pytest tests, and of one with 12 Go packages, with the witnesses
+// among them, against the same tests in the same box without witnesses. They alternate. Half of the cost of witnesses
+// is what pytest needs to report the first failing test, however long the other tests take.
 func benchWitness(t *testing.T) {
 	ctx := t.Context()
 	engine, err := sandbox.Connect(ctx)
@@ -77,7 +77,7 @@ func benchWitness(t *testing.T) {
 		for range 15 {
 			figures, references = append(figures, once(false)), append(references, once(true))
 		}
-		// The least disturbed of each: the difference is smaller than what others on the machine make.
+		// The least disturbed time of each counts: the difference is smaller than the noise of the machine.
 		figure, reference := slices.Min(figures), slices.Min(references)
 		row(c.name, figure, reference, "≤ 1.03", figure <= reference*103/100)
 		if err := engine.RemoveImage(ctx, image); err != nil {
@@ -86,7 +86,7 @@ func benchWitness(t *testing.T) {
 	}
 }
 
-// writePytests writes 400 tests in 40 files, which do one piece of work so many times.
+// writePytests writes 400 tests in 40 files, each of which does one piece of work that many times.
 func writePytests(t *testing.T, dir string, times int) {
 	t.Helper()
 	for i := range 40 {

@@ -19,8 +19,7 @@ import (
 	"agent/verify"
 )
 
-// promote records a run that changed shop.py to text, and writes it; what it
-// finds is what is there now.
+// promote records a run that changed shop.py to text, and writes it; the run starts from the current text.
 func (h pastRuns) promote(t *testing.T, id, text string) {
 	t.Helper()
 	before, err := os.ReadFile(filepath.Join(h.dir, "shop.py"))
@@ -48,7 +47,7 @@ func (h pastRuns) promoted(t *testing.T, id string, cs workspace.Changeset) {
 	h.end(t, id, run.Ending{State: run.Promoted, Verdict: verify.Pass})
 }
 
-// blamed asks who brought each line of shop.py: "who: text" each.
+// blamed asks for the origin of each line of shop.py, as "who: text".
 func (h pastRuns) blamed(t *testing.T, args ...string) string {
 	t.Helper()
 	var doc blamecmd.File
@@ -72,12 +71,12 @@ const (
 	thirdRun  = "1k3ccccccccc"
 )
 
-// Three runs and two edits by hand of one file, with an undo and a rename on
-// the way: every line is somebody's, and the right one's.
+// One file is changed by three runs and two edits by hand, with an undo and a rename in between: every line has its
+// right author.
 func TestBlameIsRightOnEveryLine(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
-	h.write(t, "shop.py", "price = 2\nimport tax\n\nrate = 3\n", 0o644) // by hand, before the first of the three
+	h.write(t, "shop.py", "price = 2\nimport tax\n\nrate = 3\n", 0o644) // an edit by hand, before the first of the three runs
 	h.promote(t, firstRun, "price = 2\nimport tax\n\nrate = 4\ntotal = 5\n")
 	h.write(t, "shop.py", "price = 2\nimport tax\n\nrate = 4\n# mind the rate\ntotal = 5\n", 0o644)
 	h.promote(t, secondRun, "price = 2\n\nrate = 4\n# mind the rate\ntotal = 6\nsum = 7\n")
@@ -98,8 +97,8 @@ func TestBlameIsRightOnEveryLine(t *testing.T) {
 		t.Errorf("colours are the terminal's, not the file's:\n%q", text)
 	}
 
-	// The line that the undone run replaced belongs to the run before again,
-	// also when the file has another name by then.
+	// The line that the undone run replaced belongs to the earlier run again, even if the file has another name by
+	// then.
 	h.write(t, "shop.py", "price = 2\n\nrate = 8\n# mind the rate\ntotal = 6\nsum = 7\n", 0o644)
 	h.ask(t, run.ExitDone, "undo", thirdRun, "--yes")
 	now := []byte("price = 2\n\nrate = 4\n# mind the rate\ntotal = 6\nsum = 7\n")
@@ -116,7 +115,7 @@ func TestBlameIsRightOnEveryLine(t *testing.T) {
 	}
 }
 
-// However often a run is taken back and done again, what counts is the last time.
+// However often a run is undone and redone, the last time counts.
 func TestTheLastOfAChainOfUndosCounts(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)

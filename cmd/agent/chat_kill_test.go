@@ -24,12 +24,12 @@ type talker struct {
 	*llmtest.Server
 	db *store.DB
 	f  *failpoint
-	// The answer of that number, from 1, never comes; 0 for none.
+	// The number, from 1, of the answer that never comes; 0 for none.
 	hangs atomic.Int64
 	asked atomic.Pointer[chan int]
 }
 
-// phase has the answer of that number hang, 0 for none, and returns what is asked from now on.
+// phase makes the answer with that number hang, 0 for none, and returns the numbers of the requests from then on.
 func (k *talker) phase(hangs int) <-chan int {
 	asked := make(chan int, 100)
 	k.asked.Store(&asked)
@@ -37,7 +37,7 @@ func (k *talker) phase(hangs int) <-chan int {
 	return asked
 }
 
-// chatAnswers are those of the model, in their order.
+// chatAnswers returns the model's answers, in order.
 func chatAnswers() []llmtest.Step {
 	call := func(id, name, arguments string) llmtest.Step {
 		return llmtest.Step{Calls: []llmtest.Call{{ID: id, Name: name, Arguments: arguments}}}
@@ -50,7 +50,7 @@ func chatAnswers() []llmtest.Step {
 	}
 }
 
-// newTalker starts a model that answers by what it was told, however often it is asked.
+// newTalker starts a model whose answer depends only on the conversation, however often it is asked.
 func newTalker(t *testing.T) *talker {
 	t.Helper()
 	db, url := storetest.Warm(t)
@@ -92,17 +92,17 @@ func newTalker(t *testing.T) *talker {
 	return k
 }
 
-// latest is the name under which the newest conversation is recorded.
+// latest is the name under which the newest conversation is recorded, in SQL.
 const latest = "(select 'chat:' || max(id) from chat)"
 
-// chat is the command as a process of its own.
+// chat runs the command as a separate process.
 func (k *talker) chat(args ...string) *exec.Cmd {
 	cmd := exec.Command(agentProgram, append([]string{"chat", "--workspace", k.work, "--json"}, args...)...)
 	cmd.Env = k.env
 	return cmd
 }
 
-// rows are the finished calls of tools with the moments at which they were made.
+// rows lists the finished tool calls with the times at which they were made.
 func (k *talker) rows(t *testing.T) (list []string) {
 	t.Helper()
 	found, err := k.f.conn.Query(t.Context(), "select number || ' ' || tool || ' ' || begun from tool_call where run = "+latest+" order by id")
@@ -120,7 +120,7 @@ func (k *talker) rows(t *testing.T) (list []string) {
 	return list
 }
 
-// answered are the questions with an answer on record, by their steps.
+// answered counts the steps whose question has an answer on record.
 func (k *talker) answered(t *testing.T) (n int) {
 	t.Helper()
 	if err := k.f.conn.QueryRow(t.Context(), "select count(distinct step) from model_call where ended is not null and run = "+latest).Scan(&n); err != nil {
@@ -129,19 +129,19 @@ func (k *talker) answered(t *testing.T) (n int) {
 	return n
 }
 
-// A phase is where the program is killed.
+// A phase is a point at which the program is killed.
 type phase struct {
-	place string // the write before which it is killed, "" where it waits for an answer
-	lost  bool   // the write is not made; else it is, and the program never knows
-	hangs int    // the answer that never comes, from 1; 0 for none
+	place string // the write before which it is killed, "" if it waits for an answer
+	lost  bool   // the write is not made; else it is made, but the program never learns of it
+	hangs int    // the number of the answer that never comes, from 1; 0 for none
 }
 
-// String is the phase as a name of a test.
+// String returns the phase as the name of a test.
 func (ph phase) String() string {
 	return strings.ReplaceAll(fmt.Sprintf("%s lost=%v hangs=%d", ph.place, ph.lost, ph.hangs), "/", ".")
 }
 
-// killedIn starts what command gives and kills it in a phase, and returns once its last write to these tables is over.
+// killedIn starts a command, kills it in a phase, and returns once its last write to these tables is over.
 func (k *talker) killedIn(t *testing.T, ph phase, command func() *exec.Cmd, tables string) {
 	t.Helper()
 	asked := k.phase(ph.hangs)
@@ -170,8 +170,8 @@ func (k *talker) killedIn(t *testing.T, ph phase, command func() *exec.Cmd, tabl
 	k.f.do(t, "begin; lock table "+tables+" in share row exclusive mode; commit")
 }
 
-// The program is killed in each phase of a conversation with tools. The next one carries the question on: what was answered is not
-// asked for again, what was called is not called again, and the draft is what it would have been.
+// The program is killed in each phase of a conversation with tools. The next one continues the question: no answered
+// question is asked again, no finished call is made again, and the draft is what it would have been.
 func TestKilledInEachPhaseOfAConversationNothingIsPaidForTwice(t *testing.T) {
 	t.Parallel()
 	phases := []phase{{place: "chat_turn insert"}, {place: "chat_turn update", lost: true}, {place: "chat_turn update"}}
@@ -188,8 +188,8 @@ func TestKilledInEachPhaseOfAConversationNothingIsPaidForTwice(t *testing.T) {
 	t.Run("a person", k.attended)
 }
 
-// attended has a person at a terminal talk: an answer comes as it is written, Ctrl-C ends one and not the conversation, and what a model
-// writes cannot steer the terminal.
+// attended lets a person talk at a terminal: an answer appears as it is written, Ctrl-C ends the answer and not the
+// conversation, and a model's text cannot control the terminal.
 func (k *talker) attended(t *testing.T) {
 	env := map[string]string{"TERM": "xterm", "NO_COLOR": "1"}
 	for _, v := range k.env {
@@ -248,7 +248,7 @@ func (k *talker) attended(t *testing.T) {
 	}
 }
 
-// kill ends a program without a word.
+// kill ends a program without warning.
 func kill(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if err := cmd.Process.Kill(); err != nil {
@@ -257,7 +257,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	_ = cmd.Wait() // it was killed
 }
 
-// resumes goes on with the conversation and checks what that costs.
+// resumes continues the conversation and checks the cost.
 func (k *talker) resumes(t *testing.T) {
 	t.Helper()
 	calls, known, before := k.rows(t), k.answered(t), len(k.Requests())
@@ -271,13 +271,13 @@ func (k *talker) resumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if turns == 0 && known == 0 && len(calls) == 0 {
-		return // before the question was on record nobody was asked
+		return // without a recorded question the model was not asked
 	}
 	if turns != 1 || over != 1 {
 		t.Fatalf("%d questions, %d of them over; %v\n%s", turns, over, err, told.String())
 	}
 	var answer struct{ Answer, Draft string }
-	if err == nil { // else the answer was on record, and there was nothing to go on with
+	if err == nil { // else the answer was on record, and there was nothing to continue
 		if err := json.Unmarshal(out.Bytes(), &answer); err != nil || answer.Answer != "It says names now." || !strings.Contains(answer.Draft, "+    \"\"\"Counts items by their names.") {
 			t.Errorf("%v, %+v\n%s", err, answer, told.String())
 		}

@@ -11,8 +11,8 @@ import (
 	"agent/orchestrator/llm/llmtest"
 )
 
-// sits starts a run of a trial at a person's terminal and returns what waits
-// for its end and gives its exit code.
+// sits starts a run of a trial at a person's terminal and returns a function that waits for its end and returns its
+// exit code.
 func (x *trial) sits(t *testing.T, p *person, env ...string) (wait func() int) {
 	t.Helper()
 	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--goal", "turn them", "--file", "main.py", "--ask-model")
@@ -31,19 +31,19 @@ func (x *trial) sits(t *testing.T, p *person, env ...string) (wait func() int) {
 	}
 }
 
-// turned is an answer that passes every gate.
+// turned returns an answer that passes every gate.
 func turned() llmtest.Step {
 	return llmtest.Step{Text: "<EDIT file=\"main.py\">\n<SEARCH>\nprint(a, b)\n</SEARCH>\n<REPLACE>\nprint(b, a)\n</REPLACE>\n</EDIT>\n"}
 }
 
-// answers lists what checkpoints answered, and whose answers they were.
+// answers lists the answers at checkpoints, and who gave them.
 func (x *trial) answers(t *testing.T) string {
 	t.Helper()
 	return x.text(t, `select coalesce(string_agg(concat_ws(' ', actor, subject), ', ' order by event), '') from v_events where kind = 'approval'`)
 }
 
-// Each key does in a run what it says: what is added reaches the model, the
-// pager gets the diff, edits of the edits are parsed and judged anew.
+// Each key has its documented effect in a run: added text reaches the model, the pager gets the diff, and edits of the
+// edits are parsed and judged again.
 func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
 	t.Parallel()
 	p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
@@ -94,8 +94,7 @@ func TestASkippedQuestionIsNotSent(t *testing.T) {
 	}
 }
 
-// With nobody at the keys nothing is sent and nothing applied, unless the user has the
-// countdown do both.
+// With no one at the keys nothing is sent or applied, unless the user configured the countdown to do both.
 func TestTheCountdownOfARun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

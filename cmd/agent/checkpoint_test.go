@@ -15,8 +15,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// A signal while a model writes ends the run cleanly, and the request is
-// recorded as given up.
+// A signal while a model writes ends the run cleanly, and the request is recorded as given up.
 func TestASignalEndsAQuestionToAModel(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
@@ -55,8 +54,8 @@ func TestASignalEndsAQuestionToAModel(t *testing.T) {
 	}
 }
 
-// The whole way at a terminal: the question is sent, its answer proved,
-// another one asked for, and that one's code edited and applied.
+// A goal at a terminal from start to end: the question is sent, its answer proved, another one requested, and the code
+// of that one edited and applied.
 func TestAGoalAtATerminal(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
@@ -102,8 +101,8 @@ func TestAGoalAtATerminal(t *testing.T) {
 	}
 }
 
-// A patch that comes through a pipe leaves the terminal to the question: all of its bytes
-// are the patch's, and the answer is typed. A Ctrl-C there leaves the terminal as it was.
+// A patch from a pipe leaves the terminal to the question: all bytes of the pipe belong to the patch, and the answer is
+// typed. A Ctrl-C there leaves the terminal as it was.
 func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	patch := block("main.py", "print(a, b)", "print(b, a)")
@@ -150,8 +149,8 @@ func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
 	}
 }
 
-// Without --ask-model no question stands before a request, and with checkpoint = "model" one
-// does, which says what is asked of whom.
+// Without --ask-model there is no question before a request. With checkpoint = "model" there is one, which says what is
+// asked of whom.
 func TestARequestIsAskedAboutWhereThatIsWanted(t *testing.T) {
 	t.Parallel()
 	for want, env := range map[string]string{"": "AGENT_CHECKPOINT=apply", "Ask ": "AGENT_CHECKPOINT=model"} {

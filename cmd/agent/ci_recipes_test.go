@@ -17,13 +17,13 @@ import (
 	"agent/sandbox/enginetest"
 )
 
-// A recipe is a script as a page of the documentation shows it, and how a build server runs it.
+// A recipe is a script in the form of the documentation, and the way in which a build server runs it.
 type recipe struct {
 	name, script, report string
 	shell, env           []string
 }
 
-// recipes reads the scripts out of the fenced blocks of the page.
+// recipes extracts the scripts from the fenced blocks of the page.
 func recipes(t *testing.T) (list []recipe) {
 	t.Helper()
 	page, _ := docs.Find("ci")
@@ -58,8 +58,8 @@ func recipes(t *testing.T) (list []recipe) {
 	return list
 }
 
-// The scripts that the page about build servers shows do what it says: a good branch passes, and a bad one ends with exit code 1
-// and a report that names the place; also in a shallow clone, where the script fetches the rest.
+// The scripts on the page about build servers work as described: a good branch passes, and a bad one ends with exit
+// code 1 and a report that names the place. That holds in a shallow clone too, where the script fetches the rest.
 func TestTheScriptsOfThePageAboutBuildServersRun(t *testing.T) {
 	t.Parallel()
 	enginetest.Need(t)
@@ -95,11 +95,11 @@ func TestTheScriptsOfThePageAboutBuildServersRun(t *testing.T) {
 	for i, r := range list {
 		for branch, want := range map[string]int{"good": 0, "bad": 1} {
 			if branch == "good" && i > 0 {
-				continue // it is the same command
+				continue // the command is the same
 			}
 			work := filepath.Join(dir, strings.ReplaceAll(r.name, " ", "")+branch)
 			clone := []string{"clone", "-q", "--branch", branch}
-			if i == 0 { // only this one says that it fetches what is missing
+			if i == 0 { // only this script claims to fetch what is missing
 				clone = append(clone, "--depth", "1", "--no-single-branch")
 			}
 			git(dir, append(clone, "file://"+origin, work)...)

@@ -26,20 +26,20 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// realKey is what only the model's server may ever see.
+// realKey is the key that only the model's server may ever see.
 const realKey = "sk-real-key-of-the-user-0123456789"
 
 type object = map[string]any
 
-// A modelServer plays the model of real coding agents, in the formats of Anthropic's Messages and OpenAI's Responses: it has the
-// file read, edited, and says so.
+// A modelServer plays the model of real coding agents, in the formats of Anthropic's Messages, OpenAI's Responses and
+// Chat Completions, and Gemini. It has the agent read and edit the file, and says so.
 type modelServer struct {
 	*httptest.Server
 	mu      sync.Mutex
-	to      string // what the sum becomes
+	to      string // the new content of the sum
 	keys    []string
 	refused []string
-	boxes   string // what the engine tells of the box that asked first
+	boxes   string // the engine's description of the first box that asked
 }
 
 func newModelServer(t *testing.T) *modelServer {
@@ -101,7 +101,7 @@ func event(w http.ResponseWriter, name string, v object) {
 	w.(http.Flusher).Flush()
 }
 
-// toolNames are the tools that a request offers, and done how many results it has.
+// toolNames returns the names of the tools that a request offers.
 func toolNames(list []any) (names []string) {
 	for _, t := range list {
 		names = append(names, text(member(t, "name")))
@@ -191,7 +191,7 @@ func responses(w http.ResponseWriter, in object, to string) {
 	event(w, "response.completed", object{"sequence_number": 3, "response": response})
 }
 
-// geminiStep is the next call of Gemini's own client, and of those made of it; "" when all are done.
+// geminiStep returns the next call of Gemini's own client, or of a client built on it; "" when all are done.
 func geminiStep(names []string, done int, to string) (name string, args object) {
 	const file = "/work/calc.py"
 	edit := "replace"
@@ -276,8 +276,8 @@ func contents(w http.ResponseWriter, in object, to string, stream bool) {
 	fmt.Fprintf(w, "data: %s\n\n", b)
 }
 
-// Real coding agents, from npm, work in a box on a model that a server plays: a good change of theirs is promoted, a bad one refused with
-// the tree untouched, and the key of the user is with the server and nowhere else.
+// Real coding agents from npm work in a box on a model that a server plays: a good change is promoted, and a bad one is
+// refused with the tree untouched. The user's key reaches the server and nothing else.
 func TestRealCodingAgents(t *testing.T) {
 	for _, agent := range []struct {
 		name    string
@@ -311,7 +311,7 @@ func TestRealCodingAgents(t *testing.T) {
 					"ANTHROPIC_API_KEYS="+realKey, "OPENAI_API_KEYS="+realKey,
 					"GEMINI_BASE_URL="+model.URL, "GEMINI_API_KEYS="+realKey, "COMPATIBLE_BASE_URL="+model.URL+"/v1", "COMPATIBLE_API_KEYS="+realKey)
 				cmd.Stdout, cmd.Stderr = &stdout, &stderr
-				_ = cmd.Run() // the document says how it ended
+				_ = cmd.Run() // the document reports the result
 				t.Logf("%s", stderr.String())
 				var doc run.Document
 				if err := json.Unmarshal([]byte(stdout.String()), &doc); err != nil {
@@ -352,18 +352,18 @@ func TestRealCodingAgents(t *testing.T) {
 	}
 }
 
-// keyForms are the key as it may be written: as it is, in hexadecimal, and in base64 wherever it begins in a text.
+// keyForms returns the forms in which the key may be written: plain, hexadecimal, and base64 at each offset in a text.
 func keyForms() (forms []string) {
 	forms = []string{realKey, hex.EncodeToString([]byte(realKey))}
 	for before := range 3 {
 		coded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + realKey))
-		// Without the characters that stand for what is around it too.
+		// The characters that also encode neighbouring bytes are left out.
 		forms = append(forms, coded[(before*8+5)/6:(before+len(realKey))*8/6])
 	}
 	return forms
 }
 
-// findKey returns the form of the key that is in what is read, "" for none.
+// findKey returns the form of the key that occurs in the input, "" for none.
 func findKey(from io.Reader) (form string, err error) {
 	const overlap = 256
 	buffer, kept := make([]byte, 1<<20), 0
@@ -384,7 +384,7 @@ func findKey(from io.Reader) (form string, err error) {
 	}
 }
 
-// nowhereIn looks for the key in whatever is read.
+// nowhereIn checks that the key is not in the input.
 func nowhereIn(t *testing.T, what string, from io.Reader) {
 	t.Helper()
 	if form, err := findKey(from); form != "" || err != nil {
@@ -392,7 +392,7 @@ func nowhereIn(t *testing.T, what string, from io.Reader) {
 	}
 }
 
-// engineSays is what the engine's client prints.
+// engineSays returns the output of the engine's client.
 func engineSays(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("docker", args...).Output()
@@ -402,13 +402,13 @@ func engineSays(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// equippedImages are the images with programs for a box, and the snapshots on them.
+// equippedImages lists the images with programs for a box, and the snapshots based on them.
 func equippedImages(t *testing.T) []string {
 	t.Helper()
 	return strings.Fields(engineSays(t, "image", "ls", "--quiet", "--no-trunc", "--filter", "label=agent.equipment"))
 }
 
-// nowhereOnTheEngine looks for the key in those that were not there before, layer by layer, and in their configuration.
+// nowhereOnTheEngine looks for the key in the images that are not in before: in each layer and in the configuration.
 func nowhereOnTheEngine(t *testing.T, before []string) {
 	t.Helper()
 	images := slices.DeleteFunc(equippedImages(t), func(id string) bool { return slices.Contains(before, id) })
@@ -452,7 +452,7 @@ func nowhereBelow(t *testing.T, dir string) {
 	}
 }
 
-// The search finds the key in each of its forms, also where two reads meet.
+// The search finds the key in each of its forms, even across two reads.
 func TestThePlantedKeyWouldBeFound(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{realKey, hex.EncodeToString([]byte(realKey)), base64.StdEncoding.EncodeToString([]byte("a" + realKey)), base64.StdEncoding.EncodeToString([]byte("Bearer " + realKey + "\n"))} {

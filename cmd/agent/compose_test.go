@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// compose reads compose.yaml as the compose program does, with what .env.example says and env.
+// compose reads compose.yaml as the compose program does, with the content of .env.example and env.
 func compose(t *testing.T, env ...string) *types.Project {
 	t.Helper()
 	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "compose.yaml")}, cli.WithProfiles([]string{"agent"}),
@@ -54,13 +54,13 @@ func TestComposeGivesTheSocketToTheAgentAlone(t *testing.T) {
 	if on := agent.DependsOn["postgres"].Condition; on != types.ServiceConditionHealthy {
 		t.Errorf("it waits for Postgres to be %q", on)
 	}
-	// Postgres alone comes up by itself.
+	// Only Postgres comes up by itself.
 	if slices.Contains(agent.Profiles, "") || len(agent.Profiles) != 1 || len(p.Services["postgres"].Profiles) != 0 {
 		t.Errorf("profiles: %v, %v", agent.Profiles, p.Services["postgres"].Profiles)
 	}
 }
 
-// `docker inspect` shows the environment, the command and the labels of a container.
+// No container may get a password, since `docker inspect` shows its environment, command and labels.
 func TestComposeTellsTheEngineNoPassword(t *testing.T) {
 	t.Parallel()
 	p := compose(t, "AGENT_POSTGRES_PASSWORD=sesame", "POSTGRES_PASSWORD=sesame", "PGPASSWORD=sesame", "AGENT_DATABASE_URL=postgres://agent:sesame@127.0.0.1:5433/agent")
@@ -71,7 +71,7 @@ func TestComposeTellsTheEngineNoPassword(t *testing.T) {
 	if strings.Contains(string(text), "sesame") || !strings.Contains(string(text), "/run/postgresql") {
 		t.Errorf("the engine is told a password, or too little:\n%s", text)
 	}
-	// So the agent must come by the socket, which nobody else has.
+	// So the agent must connect through the socket, which only these two services have.
 	for name, s := range p.Services {
 		if !slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool {
 			return v.Source == "socket" && v.Target == "/run/postgresql" && v.ReadOnly == (name == "agent")

@@ -42,7 +42,7 @@ func TestGatesThatAreWrongAreRefused(t *testing.T) {
 		"name = \"b\"\ncommand = \"x\"\ntimeout = \"3h\"":        "is not between 1s and 1h",
 		"name = \"b\"\ncommand = \"x\"\nlanguages = [\"pyton\"]": `no language "pyton"`,
 		"name = \"b\"\ncommand = \"x\"\nshell = true":            `no key "gate.shell"`,
-		// A workspace must not take the place of what its user wants.
+		// A workspace must not replace a gate of its user.
 		"name = \"a\"\ncommand = \"false\"": `two gates are named "a"`,
 	} {
 		env, dir := home(t, user, "[[gate]]\n"+text+"\n")

@@ -35,7 +35,7 @@ func home(t *testing.T, user, ws string) (env map[string]string, dir string) {
 	return map[string]string{"XDG_CONFIG_HOME": own}, dir
 }
 
-// configured returns what `agent config` says, by key.
+// configured returns the output of `agent config`, by key.
 func configured(t *testing.T, env map[string]string, args ...string) map[string]configcmd.Row {
 	t.Helper()
 	got := commandIn(t, env, append([]string{"config", "--json"}, args...)...)
@@ -116,7 +116,7 @@ func TestAWorkspaceMayTightenAndNeverWiden(t *testing.T) {
 	}
 }
 
-// What the user gives to programs by their environment is not for the record.
+// The environment that the user gives to programs is not recorded.
 func TestTheUsersOwnEnvironmentIsNotKept(t *testing.T) {
 	t.Parallel()
 	const env = "[smoke]\nenv = { TOKEN = \"x\" }\n"
@@ -150,7 +150,7 @@ func TestTheUsersOwnEnvironmentIsNotKept(t *testing.T) {
 	}
 }
 
-// What boxes may reach is the user's word; a workspace only leaves out of it.
+// Only the user decides what boxes may reach; a workspace may only narrow it.
 func TestAWorkspaceOpensNoWayOut(t *testing.T) {
 	t.Parallel()
 	list := func(entries string) string { return "[egress]\nallow = [" + entries + "]\n" }

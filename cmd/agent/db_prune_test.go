@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// aged is a history whose runs ended a hundred days ago.
+// aged returns a history whose runs ended a hundred days ago.
 func aged(t *testing.T) pastRuns {
 	t.Helper()
 	h := newHistory(t)
@@ -30,7 +30,7 @@ func TestPruneAsksAndTells(t *testing.T) {
 	t.Parallel()
 	h := aged(t)
 	for args, exit := range map[string]int{
-		"":                              run.ExitUsage, // no age
+		"":                              run.ExitUsage, // no age is given
 		"--older-than 90d":              run.ExitApproval,
 		"--older-than 23h --yes":        run.ExitUsage,
 		"--older-than 0d --yes":         run.ExitUsage,
@@ -45,14 +45,14 @@ func TestPruneAsksAndTells(t *testing.T) {
 	if got := h.ask(t, run.ExitDone, "db", "prune", "--older-than", "90d", "--dry-run"); !strings.Contains(got.stdout, "would remove") || !strings.Contains(got.stdout, ": 1 run, ") {
 		t.Errorf("it would do %q", got.stdout)
 	}
-	// A person says no, then yes; Enter is neither.
+	// A person says no, then yes; Enter means neither.
 	for _, c := range []struct {
 		typed string
 		exit  int
 		left  string
 	}{{"\rn", run.ExitApproval, "2"}, {"n", run.ExitApproval, "2"}, {"y", run.ExitDone, "1"}} {
 		p := aPerson(t, h.env)
-		p.Types(t, "y\n") // ahead, which answers nothing
+		p.Types(t, "y\n") // typed ahead, which answers nothing
 		got := make(chan int, 1)
 		go func() { got <- executeOn(t, p.cmd, "db", "prune", "--older-than", "2160h") }()
 		p.Sees(t, "[n]o", 1)
@@ -65,7 +65,7 @@ func TestPruneAsksAndTells(t *testing.T) {
 			t.Errorf("after %q: %q runs", c.typed, got.stdout)
 		}
 	}
-	// What was promoted is there, and can be undone.
+	// What was promoted is still there, and can be undone.
 	h.ask(t, run.ExitDone, "undo", promotedRun, "--yes")
 }
 

@@ -17,10 +17,10 @@ import (
 	"agent/verify/policy"
 )
 
-// maxReadme is the size of a README that is read to its end, in bytes.
+// maxReadme bounds the README, in bytes: people read one of this size to its end.
 const maxReadme = 9000
 
-// A step is a command of the README, with the exit code that it names and what it is said to print.
+// A step is a command of the README, with the exit code and the output that the README shows.
 type step struct {
 	command string
 	exit    int
@@ -33,7 +33,7 @@ var (
 	changing = regexp.MustCompile(`run [0-9a-z]{12}|~?[/\w.-]*/shop\b| *\d+\.\ds`)
 )
 
-// steps reads the commands out of the README, in their order.
+// steps extracts the commands from the README, in order.
 func steps(readme string) []step {
 	var list []step
 	for _, block := range fenced.FindAllStringSubmatch(readme, -1) {
@@ -56,7 +56,7 @@ func steps(readme string) []step {
 	return list
 }
 
-// What the README says is so: its commands, in their order, as they are written.
+// The README is true: its commands work as written, in their order.
 func TestTheReadmeIsTrue(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -104,8 +104,8 @@ func TestTheReadmeIsTrue(t *testing.T) {
 	}
 }
 
-// printed reports whether a line is in the output, but for names of runs, places and times;
-// its end may be cut by an ellipsis.
+// printed reports whether a line is in the output, ignoring the names of runs, places and times; an ellipsis may cut
+// the end of the line.
 func printed(out, line string) bool {
 	begin, cut := strings.CutSuffix(changing.ReplaceAllString(line, "*"), "…")
 	begin = strings.TrimRight(begin, " ")
@@ -118,8 +118,8 @@ func printed(out, line string) bool {
 	return false
 }
 
-// The tests stand beside whatever record this machine keeps, also one that a newer program has brought to its schema: what
-// `make test` does before them opens no database but theirs.
+// The tests run next to any record that this machine keeps, even one with the schema of a newer program: the
+// preparations of `make test` open no database but the tests' own.
 func TestTheSuiteLeavesTheMachinesRecordAlone(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -146,7 +146,7 @@ func TestTheSuiteLeavesTheMachinesRecordAlone(t *testing.T) {
 	}
 }
 
-// What make test leaves to make test-all is there.
+// The tests that make test leaves to make test-all exist.
 func TestTheLongTestsAreThere(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -180,7 +180,7 @@ func TestTheLongTestsAreThere(t *testing.T) {
 	}
 }
 
-// Every command that a text names with make is a target.
+// Every command that a text calls with make is a target.
 func TestTheReadmeNamesTargetsThatAreThere(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -215,7 +215,7 @@ func topicText(t *testing.T, name string) string {
 	return topic.Text
 }
 
-// Every topic is listed, is shown by help, leads to topics that are there, and is no command.
+// Every topic is listed, is shown by help, links to existing topics, and is not a command.
 func TestEveryTopicIsReachable(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
@@ -239,7 +239,7 @@ func TestEveryTopicIsReachable(t *testing.T) {
 		topic, _ := docs.Find(name)
 		got := commandIn(t, nil, "help", name)
 		text := got.stdout
-		if find(app.Commands, name) != nil { // its page comes first
+		if find(app.Commands, name) != nil { // a command's own page takes precedence
 			text = text[strings.LastIndex(text, "\n"+strings.SplitN(topic.Title, ":", 2)[0])+1:]
 		}
 		if first, _, _ := strings.Cut(text, "\n"); got.exit != run.ExitDone || !strings.HasPrefix(topic.Title, first) {
@@ -262,7 +262,7 @@ func TestEveryTopicIsReachable(t *testing.T) {
 	}
 }
 
-// Lists in the topics are those of the code.
+// The lists in the topics equal those of the code.
 func TestTopicsListWhatTheCodeHas(t *testing.T) {
 	t.Parallel()
 	approvals, codes := topicText(t, "approvals"), topicText(t, "exit-codes")

@@ -43,7 +43,7 @@ func TestTheDoctorNamesWhatIsMissingWithItsCure(t *testing.T) {
 func TestTheDoctorFindsThisMachineFit(t *testing.T) {
 	t.Parallel()
 	enginetest.Need(t)
-	// Not the machine's own record, which another program may have brought to a schema of its own.
+	// The machine's own record is not used: another program may have given it its own schema.
 	_, url := storetest.New(t)
 	got := commandIn(t, map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST"), "AGENT_DATABASE_URL": url}, "doctor")
 	if got.exit != run.ExitDone {
@@ -58,8 +58,7 @@ func TestTheDoctorFindsThisMachineFit(t *testing.T) {
 
 func TestAnAgentWithoutItsGuestSaysSo(t *testing.T) {
 	t.Parallel()
-	// The test binary embeds whatever guestbin holds, so the answer is told by
-	// whether it is there.
+	// The test binary embeds whatever guestbin holds, so the expected answer depends on whether the guest is there.
 	c := cmdline.New(func(string) string { return "" }, nil, nil, nil)
 	c.Programs = guestFiles
 	_, err := c.Guest()
@@ -74,7 +73,7 @@ func TestAnAgentWithoutItsGuestSaysSo(t *testing.T) {
 	}
 }
 
-// What boxes keep is asked in one, on the engine that is there.
+// The doctor starts a box on the available engine and checks the promises of boxes in it.
 func TestTheDoctorAsksABoxWhatItKeeps(t *testing.T) {
 	t.Parallel()
 	enginetest.Need(t)

@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A reply is one line of a batch as a program reads it.
+// A reply is one line of a batch's output, as a program reads it.
 type reply struct {
 	ID    any
 	OK    bool
@@ -23,8 +23,8 @@ type reply struct {
 	US    *int64
 }
 
-// A program that asks again only when it was answered is answered: every line
-// is flushed. A signal ends the wait for the next line.
+// A program that waits for each answer before its next request gets it: every line is flushed. A signal ends the wait
+// for the next line.
 func TestABatchAnswersEachLineAtOnce(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(agentProgram, "edit", "--batch")
@@ -62,7 +62,7 @@ func TestABatchAnswersEachLineAtOnce(t *testing.T) {
 	}
 }
 
-// batch answers what in holds, in this process.
+// batch runs the requests of in, in this process.
 func batch(t *testing.T, in io.Reader) []reply {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -85,7 +85,7 @@ func batch(t *testing.T, in io.Reader) []reply {
 	}
 }
 
-// repeated is n bytes of one letter.
+// repeated reads as n bytes of one letter.
 type repeated struct {
 	letter byte
 	n      int
@@ -103,7 +103,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// maxBatchLine is the longest line of a batch, in bytes.
+// maxBatchLine is the length of the longest line of a batch, in bytes.
 const maxBatchLine = 64 << 20
 
 func TestABatchTakesLongLinesAndRefusesLongerOnes(t *testing.T) {
@@ -113,7 +113,7 @@ func TestABatchTakesLongLinesAndRefusesLongerOnes(t *testing.T) {
 	long := `{"id":"long","path":"a","before":"` + big + `x\n","blocks":[["x\n","y\n"]]}`
 	got := batch(t, io.MultiReader(
 		strings.NewReader(long+"\r\n"+short+"\n"), &repeated{'a', maxBatchLine + 1}, strings.NewReader("\n"+short+"\n"),
-		&repeated{'[', maxBatchLine}, strings.NewReader("\n\n \n"+short), // the last has no end
+		&repeated{'[', maxBatchLine}, strings.NewReader("\n\n \n"+short), // the last line has no line end
 	))
 	if len(got) != 6 {
 		t.Fatalf("%d answers, want 6", len(got))

@@ -11,7 +11,7 @@ import (
 	"agent/sandbox/workspace/promotion"
 )
 
-// The scripts of `agent edit` have no engine and no database: it needs neither.
+// The scripts of `agent edit` have neither engine nor database: the command needs neither.
 func TestEditScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -36,7 +36,7 @@ func locked(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { lock.Release() })
 }
 
-// The page that says what is promised, and what is not.
+// The help page states what `agent edit` promises, and what it does not.
 func TestEditHelpPage(t *testing.T) {
 	t.Parallel()
 	termtest.Golden(t, "help-edit.txt", commandIn(t, nil, "edit", "--help").stdout)
@@ -56,7 +56,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// block is an edit of a whole line of a file.
+// block is an edit that replaces a whole line of a file.
 func block(path, search, replace string) string {
 	return "<EDIT file=\"" + path + "\"><SEARCH>\n" + search + "\n</SEARCH><REPLACE>\n" + replace + "\n</REPLACE></EDIT>\n"
 }

@@ -17,12 +17,11 @@ import (
 	"agent/sandbox/workspace/promotion"
 )
 
-// editKills is how many random instants of a write are tried.
+// editKills is the number of random instants of a write that are tried.
 const editKills = 20
 
-// The agent is killed without warning at random instants of a write of many
-// files. After the next `agent edit`, which only looks, the tree is exactly
-// before or after.
+// The agent is killed without warning at random instants of a write of many files. After the next `agent edit`, which
+// only reads, the tree is exactly as before or as after the write.
 func TestAKilledEditLeavesBeforeOrAfter(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
@@ -59,7 +58,7 @@ func TestAKilledEditLeavesBeforeOrAfter(t *testing.T) {
 			t.Fatal(err)
 		}
 		timer := time.AfterFunc(at, func() { cmd.Process.Kill() })
-		cmd.Wait() // an error is the kill
+		cmd.Wait() // the error is the kill
 		timer.Stop()
 		out, err := exec.Command(agentProgram, "edit", "-w", work, filepath.Join(top, "look.xml")).CombinedOutput()
 		if code := err.(*exec.ExitError).ExitCode(); code != run.ExitFail {
@@ -77,8 +76,7 @@ func TestAKilledEditLeavesBeforeOrAfter(t *testing.T) {
 	t.Logf("the killed writes ended %v", ended)
 }
 
-// leftJournal leaves a journal in a fresh workspace, as a process that dies
-// before the first rename does.
+// leftJournal leaves a journal in a fresh workspace, like a process that dies before the first rename.
 func leftJournal(t *testing.T, id string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -95,7 +93,7 @@ func leftJournal(t *testing.T, id string) (dir string) {
 	return dir
 }
 
-// edited runs `agent edit` on dir with a patch of a.txt.
+// edited runs `agent edit` on dir with a patch for a.txt.
 func edited(t *testing.T, dir string, flags ...string) execution {
 	t.Helper()
 	patch := filepath.Join(t.TempDir(), "patch.xml")
@@ -117,8 +115,8 @@ func TestAnInterruptedEditIsSettledByTheNext(t *testing.T) {
 	}
 }
 
-// The journal of a run is evidence: only a command with the record may take it
-// away, and until then nothing else is written.
+// The journal of a run is evidence: only a command with the record may remove it, and until then nothing else is
+// written.
 func TestTheJournalOfARunIsLeftToTheRecord(t *testing.T) {
 	t.Parallel()
 	dir := leftJournal(t, "06c000000000")
@@ -151,8 +149,7 @@ func TestADamagedJournalIsNoFaultOfThePatch(t *testing.T) {
 	}
 }
 
-// A clone may bring what earlier versions took for a journal, which wrote one
-// file and deleted another.
+// A clone may bring a journal in the form of earlier versions. Here one would write a file and another delete one.
 func TestAJournalInTheWorkspaceIsIgnored(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -202,7 +199,7 @@ func TestAtATerminalAPersonApprovesWhatIsHeld(t *testing.T) {
 		if got := <-exit; got != want {
 			t.Errorf("%q ends with %d, want %d\n%s", answer, got, want, p.Screen())
 		}
-		// Whatever is no answer is asked again.
+		// The question is repeated until it has an answer.
 		p.Sees(t, "Write this to the workspace?", len(answer))
 		_, err := os.Stat(filepath.Join(dir, "go.mod"))
 		if written := err == nil; written != (want == run.ExitDone) {
@@ -211,7 +208,7 @@ func TestAtATerminalAPersonApprovesWhatIsHeld(t *testing.T) {
 	}
 }
 
-// While the question stands the person changes the file: that wins.
+// The person changes the file while the question is open: the person's change wins.
 func TestAFileThatChangedSinceIsAConflict(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(file string) error{
@@ -235,8 +232,7 @@ func TestAFileThatChangedSinceIsAConflict(t *testing.T) {
 	}
 }
 
-// While the patch is typed, and while the question stands, something else takes the
-// place of the workspace.
+// While the patch is typed, and while the question is open, something else replaces the workspace.
 func TestAnEditStaysInItsDirectory(t *testing.T) {
 	t.Parallel()
 	for i, replace := range replacements {
@@ -281,7 +277,7 @@ func TestAnEditStaysInItsDirectory(t *testing.T) {
 	}
 }
 
-// Without a file the terminal is read, and it is said so.
+// Without a file the patch is read from the terminal, and the command says so.
 func TestAPatchCanBePasted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -27,14 +27,14 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// A recorder stands between the agent and the engine and keeps what is asked. To
-// the agent it is an engine on another machine, which speaks TLS.
+// A recorder stands between the agent and the engine and records the calls. To the agent it is an engine on another
+// machine, which speaks TLS.
 type recorder struct {
-	// What names it to the agent.
+	// The variables that point the agent to it.
 	env []string
 
 	mu sync.Mutex
-	// As "POST /containers/create", without the version.
+	// The keys have the form "POST /containers/create", without the version.
 	calls map[string]int
 	// The bodies of the requests for a container.
 	created []string
@@ -43,7 +43,7 @@ type recorder struct {
 // apiVersion begins the path of most requests.
 var apiVersion = regexp.MustCompile(`^/v[0-9.]+`)
 
-// record starts a recorder before the machine's engine.
+// record starts a recorder in front of the machine's engine.
 func record(t *testing.T) *recorder {
 	t.Helper()
 	r := &recorder{calls: map[string]int{}}
@@ -57,7 +57,7 @@ func record(t *testing.T) *recorder {
 		r.mu.Lock()
 		r.calls[call]++
 		if call == "POST /containers/create" {
-			body, _ := io.ReadAll(q.Body) // what is cut short does not parse
+			body, _ := io.ReadAll(q.Body) // a body that was cut short does not parse
 			q.Body = io.NopCloser(bytes.NewReader(body))
 			r.created = append(r.created, string(body))
 		}
@@ -83,17 +83,15 @@ func record(t *testing.T) *recorder {
 	return r
 }
 
-// engineCalls are all that a run may ask of an engine. There is no archive among
-// them, by which files were once written to a host, no command in a box that
-// runs already, no volume, and no build of a Dockerfile.
+// engineCalls matches every call that a run may make to an engine. It excludes archives, by which files were once
+// written to a host, commands in a box that already runs, volumes, and builds of a Dockerfile.
 var engineCalls = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|containers/json|images/json)$` +
 	`|^GET /(images|containers)/[^/]+/json$|^POST /(session|grpc)$|^DELETE /(images|containers)/[^/]+$` +
 	`|^POST /containers/(create|[^/]+/(attach|start|wait|kill))$|^POST /images/[^/]+/tag$|^POST /build/prune$`)
 
-// A workspace brings files that mean something to an engine, and each of them
-// is content and nothing else. What the agent asks of the engine is little, the
-// same for every workspace, and nothing that only an engine on this machine can do.
-// A16–A19. What the program writes in its box is not promoted: C22.
+// A workspace contains files that mean something to an engine, and each of them is only content. The agent makes few
+// kinds of calls to the engine. They are the same for every workspace, and none needs an engine on this machine.
+// A16–A19. Files that the program writes in its box are not promoted: C22.
 func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	engine := record(t)
@@ -158,22 +156,22 @@ func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 	}
 }
 
-// outsideOfRuns are the calls that a command makes for itself: it looks for the engine, for what is left behind, and for
-// its images.
+// outsideOfRuns matches the calls that a command makes for itself: it looks for the engine, for leftovers, and for its
+// images.
 var outsideOfRuns = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|containers/json)$|^GET /images/[^/]+/json$`)
 
 // ofBox matches a call about one box.
 var ofBox = regexp.MustCompile(`^[A-Z]+ (/containers/[0-9a-f]{64})(?:/|$)`)
 
-// outsideOfRun says whether a command made a call for itself: also one about a box of a dead process, as tests beside this
-// one leave them, which it removes and waits for. A box of the run itself was started by it.
+// outsideOfRun reports whether a command made a call for itself. That includes calls about the box of a dead process,
+// as concurrent tests leave them: the command removes it and waits for that. The run started its own boxes itself.
 func (r *recorder) outsideOfRun(call string) bool {
 	box := ofBox.FindStringSubmatch(call)
 	return outsideOfRuns.MatchString(call) || box != nil && r.calls["POST "+box[1]+"/start"] == 0
 }
 
-// logged checks that the log of a run has every call that the engine was asked, as often as it was, but for those that
-// the command made for itself; also those by which boxes were removed when the run had ended.
+// logged checks that the log of a run has every call to the engine, as often as it was made, except those that the
+// command made for itself. It includes the calls that removed boxes after the run had ended.
 func (r *recorder) logged(t *testing.T, db *store.DB, id string) {
 	t.Helper()
 	rows, err := db.Events(t.Context(), id, run.EngineEntry, 0)

@@ -11,15 +11,15 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// A command in a box is at work, its change is taken out, judged, promoted and committed: at each of these the agent is killed
-// without warning. The tree and the repository are as before, or from the commit on as after; nothing of the run is left.
+// A command in a box works, its change is extracted, judged, promoted and committed. In each of these phases the agent is killed without
+// warning. Until the commit the tree and the repository stay as before, from then on they are as after; nothing of the run is left.
 func TestAnAgentInABoxIsKilledAtEveryPhase(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
 	k := newKilling(t, url)
 	f := newFailpoint(t, url)
 	const note = `echo "# Counted by hand." >>bin/words.sh; git commit -qam "Say who counts"; echo CHANGED`
-	// Enough for the extraction to take a while; it is held before anything of it is judged.
+	// The extraction takes a while, and the run is held before any of it is judged.
 	const much = `mkdir many; for i in $(seq 1 3000); do seq 1 2000 >many/$i.txt; done; echo CHANGED`
 	arguments := func(script string) []string {
 		return []string{"sandbox", "exec", "--workspace", k.work, "--yes", "--commit", "--", "sh", "-c", script}
@@ -37,9 +37,9 @@ func TestAnAgentInABoxIsKilledAtEveryPhase(t *testing.T) {
 		t.Fatalf("an undisturbed run: %v\n%s", err, out)
 	}
 	for i, phase := range []struct {
-		script, sign string // what the command prints when it is to be killed, "" for not
+		script, sign string // the output at which the command is killed, "" for none
 		wait         time.Duration
-		place        string // where the run is held
+		place        string // the write at which the run is held
 		after        bool
 	}{
 		{`echo "# Half." >>bin/words.sh; echo WORKING; sleep 1000`, "WORKING", 0, "", false},
@@ -86,7 +86,7 @@ func TestAnAgentInABoxIsKilledAtEveryPhase(t *testing.T) {
 	}
 }
 
-// state is the tree of a repository with what is committed and staged, and its references.
+// state returns the tree of a repository with its commits, its index and its references.
 func (k *killing) state(t *testing.T) string {
 	t.Helper()
 	return k.git(t, "for-each-ref") + k.git(t, "status", "--porcelain") + k.git(t, "stash", "list") + k.git(t, "diff", "HEAD")

@@ -17,7 +17,7 @@ import (
 	"agent/verify/policy"
 )
 
-// fakes are the fake vendors of one script.
+// fakes are the fake vendors of one script, by name.
 type fakes map[string]*llmtest.Server
 
 // newFakes returns fakes that are closed with the test.
@@ -31,9 +31,8 @@ func newFakes(t *testing.T) fakes {
 	return f
 }
 
-// start starts a vendor that answers by a script: model gemini steps.json.
-// A text of "file:NAME" in it stands for what that file of the archive holds.
-// The command line finds the vendor by the environment.
+// start starts a vendor that answers by a script: model gemini steps.json. A text "file:NAME" in the script stands for
+// the content of that file of the archive. The command line finds the vendor through the environment.
 func (f fakes) start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: model VENDOR FILE")
@@ -62,7 +61,7 @@ func (f fakes) start(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(fake.env, f[args[0]].URL()+fake.path)
 }
 
-// asked checks how often a vendor was asked so far: asked gemini 2.
+// asked checks how many requests a vendor has had so far: asked gemini 2.
 func (f fakes) asked(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || f[args[0]] == nil {
 		ts.Fatalf("usage: asked VENDOR N")
@@ -80,7 +79,7 @@ func (f fakes) asked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// told checks what a vendor was sent last: told gemini 'image/png'. A picture reads as its type and size, as "[image/png, 8 bytes]".
+// told checks the last request to a vendor: told gemini 'image/png'. A picture appears as its type and size, as in "[image/png, 8 bytes]".
 func (f fakes) told(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || f[args[0]] == nil {
 		ts.Fatalf("usage: told VENDOR PATTERN")
@@ -102,7 +101,7 @@ func (f fakes) told(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// keeps checks how many cached contents a vendor holds, and how many it ever made: keeps gemini 0 1.
+// keeps checks how many cached contents a vendor holds, and how many it has ever made: keeps gemini 0 1.
 func (f fakes) keeps(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 || f[args[0]] == nil {
 		ts.Fatalf("usage: keeps VENDOR HELD MADE")
@@ -119,7 +118,7 @@ func (f fakes) gone(ts *testscript.TestScript, _ bool, args []string) {
 	delete(f, args[0])
 }
 
-// A person at a terminal, and the command line that has it as its streams.
+// A person at a terminal, and the command line with that terminal as its streams.
 type person struct {
 	*termtest.Person
 	cmd *cmdline.Line
@@ -132,7 +131,7 @@ func aPerson(t *testing.T, env map[string]string) *person {
 	return &person{p.Person, p.Line}
 }
 
-// question is what the checkpoint asks.
+// question is the question of the checkpoint.
 const question = "Write this to the workspace?"
 
 // ciHold is the hold of a change that needs an approval of its own.

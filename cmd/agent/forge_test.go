@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/forge/github"
 )
 
-// forges are the forges of scripts, by the repository that is on them.
+// forges are the forges of scripts, by their repositories.
 type forges struct {
 	t    *testing.T
 	gits map[string]*forgetest.Git
@@ -25,8 +25,8 @@ func newForges(t *testing.T) forges {
 	return forges{t, map[string]*forgetest.Git{}, map[string]*forgetest.Hub{}}
 }
 
-// start puts a directory on a forge that speaks as GitHub does, and makes it a clone of that: forge
-// shop/till DIR. The command line finds the forge by the environment.
+// start puts a directory on a forge that speaks like GitHub, and turns the directory into a clone of it: forge
+// shop/till DIR. The command line finds the forge through the environment.
 func (f forges) start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: forge OWNER/NAME DIR")
@@ -60,8 +60,7 @@ func (f forges) commit(ts *testscript.TestScript, neg bool, args []string) {
 	f.gits[args[0]].Commit(f.t, args[0], args[1], "by hand", files)
 }
 
-// pulls writes what people see of the pull requests of a repository to a file:
-// pulls shop/till FILE.
+// pulls writes what people see of a repository's pull requests to a file: pulls shop/till FILE.
 func (f forges) pulls(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: pulls OWNER/NAME FILE")
@@ -91,8 +90,8 @@ func (f forges) opened(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// builds has the build of every commit pass whose FILE holds a text, and fail otherwise with a log that says so: builds
-// shop/till FILE TEXT.
+// builds makes the build of each commit pass if its FILE contains a text, and fail otherwise with a log that says so:
+// builds shop/till FILE TEXT.
 func (f forges) builds(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: builds OWNER/NAME FILE TEXT")

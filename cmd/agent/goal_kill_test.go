@@ -14,18 +14,18 @@ import (
 	"agent/orchestrator/loop"
 )
 
-// goalAnswers are those of a model that reaches a goal by tools, in their order.
+// goalAnswers returns the answers of a model that reaches a goal with tools, in order.
 func goalAnswers() []llmtest.Step {
 	answers := chatAnswers()
 	answers[3] = llmtest.Step{Calls: []llmtest.Call{{ID: "d", Name: "finish", Arguments: `{"summary": "it says names"}`}}}
 	return answers
 }
 
-// latestRun is the name under which the newest iteration is recorded.
+// latestRun is the name under which the newest iteration is recorded, in SQL.
 const latestRun = "(select max(id) from iteration)"
 
-// The program is killed in each phase of a conversation for a goal. The next one carries the run on: what was answered is not asked for
-// again, what was called is not called again, and the change is written as if nothing had been.
+// The program is killed in each phase of a conversation for a goal. The next one continues the run: no answered
+// question is asked again, no finished call is made again, and the change is written as if nothing had happened.
 func TestKilledInEachPhaseOfAGoalNothingIsPaidForTwice(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
@@ -60,14 +60,14 @@ func TestKilledInEachPhaseOfAGoalNothingIsPaidForTwice(t *testing.T) {
 	}
 }
 
-// loop is the command as a process of its own, which waits for nobody.
+// loop runs the command as a separate process, without waiting for a person.
 func (k *talker) loop(args ...string) *exec.Cmd {
 	cmd := exec.Command(agentProgram, append([]string{"sandbox", "loop", "--workspace", k.work, "--yes", "--allow", "unproven", "--json"}, args...)...)
 	cmd.Env = k.env
 	return cmd
 }
 
-// list returns the first column of a query, in texts.
+// list returns the first column of a query, as texts.
 func (k *talker) list(t *testing.T, query string) (rows []string) {
 	t.Helper()
 	found, err := k.f.conn.Query(t.Context(), query)
@@ -85,7 +85,7 @@ func (k *talker) list(t *testing.T, query string) (rows []string) {
 	return rows
 }
 
-// reaches carries the run on and checks what that costs.
+// reaches resumes the run and checks the cost.
 func (k *talker) reaches(t *testing.T) {
 	t.Helper()
 	const called = "select number || ' ' || tool || ' ' || begun from tool_call where run = " + latestRun + " order by id"

@@ -16,8 +16,8 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// tells is a test of a workspace that prints a key in several forms, fails with it in
-// its message, and stands on a line that holds it.
+// tells is a test of a workspace that prints a key in several forms, fails with the key in its message, and contains it
+// in its source line.
 const tells = `import base64
 
 
@@ -28,12 +28,11 @@ def test_tells():
     assert LIMIT, f"the service refused {key} KEY"
 `
 
-// tables are those of the record that hold what gates said. The others hold the files.
+// tables are the tables of the record with the output of gates. The other tables hold the files.
 var tables = []string{"run", "run_state", "event", "gate", "finding", "cache", "proposal"}
 
-// A test of the workspace that prints a configured key, and fails: no document, no
-// export, no terminal and no row of what gates said has it in any form. What was found
-// is the same whether the key is configured or not, in whatever order.
+// A test of the workspace prints a configured key and fails: no document, export, terminal or row of gate output
+// contains the key in any form. The findings are the same whether the key is configured or not, in whatever order.
 func TestNoOutputOfAGateHoldsAConfiguredKey(t *testing.T) {
 	t.Parallel()
 	key := "AIza" + "Sy-q7Rk2vXm9TbL4wZp8NcY3hJd6FsG1aVeU"
@@ -89,7 +88,7 @@ func TestNoOutputOfAGateHoldsAConfiguredKey(t *testing.T) {
 		silent("table "+table, x.text(t, "select coalesce(string_agg(t::text, ' '), '') from "+table+" t"))
 	}
 
-	// The old finding stays old, and the new one new, whatever is in the cache.
+	// The old finding stays old and the new one new, whatever is in the cache.
 	for _, name := range []string{"SOMETHING_ELSE", "GEMINI_API_KEYS", "SOMETHING_ELSE", "GH_TOKEN"} {
 		for patch, want := range map[string]int{good: run.ExitDone, bad: run.ExitFail} {
 			if got := prove(name, patch, "--json"); got.exit != want || strings.Count(got.stdout, `"old": 1`) == 0 {
@@ -97,7 +96,7 @@ func TestNoOutputOfAGateHoldsAConfiguredKey(t *testing.T) {
 			}
 		}
 	}
-	// What was recorded without the key configured is shown without it once it is.
+	// What was recorded while the key was not configured is shown without it once it is.
 	got = prove("SOMETHING_ELSE", bad, "--json")
 	if !strings.Contains(got.stdout, key) {
 		t.Errorf("a key that is nobody's is hidden:\n%s", got.stdout)
@@ -106,7 +105,7 @@ func TestNoOutputOfAGateHoldsAConfiguredKey(t *testing.T) {
 	silent("a run of before", again.stdout)
 }
 
-// A refused edit quotes the lines of the file for whoever made it, model or person.
+// A refused edit quotes the lines of the file to its author, whether model or person.
 func TestARefusedEditQuotesNoConfiguredKey(t *testing.T) {
 	t.Parallel()
 	env, dir := home(t, "", "")
@@ -122,8 +121,7 @@ func TestARefusedEditQuotesNoConfiguredKey(t *testing.T) {
 	}
 }
 
-// An edit of a file with unquoted secrets comes back byte for byte, and the model has
-// seen none of them.
+// An edit of a file with unquoted secrets comes back byte for byte, and the model has seen none of them.
 func TestAnEditBesideAnUnquotedSecretRoundTrips(t *testing.T) {
 	t.Parallel()
 	const config = "db:\r\n  user: app\r\n  password: hunter2long  # by hand\r\n  url: postgres://app:hunter2long@db/app\r\n  token: q7Rk2vXm9TbL\r\n  size: 1\r\n"

@@ -23,14 +23,14 @@ import (
 	"agent/verify/check"
 )
 
-// A hooked is a repository with both hooks of git, something staged, unstaged, untracked and stashed, and a remote that
-// lacks a commit.
+// A hooked is a repository with both git hooks, with something staged, unstaged, untracked and stashed, and a remote
+// that lacks a commit.
 type hooked struct {
 	*killing
 	remote string
 }
 
-// prepare makes the repository anew; change is a line of shell that makes what is judged.
+// prepare rebuilds the repository; change is a shell line that makes the change to be judged.
 func (h *hooked) prepare(t *testing.T, change string) {
 	t.Helper()
 	h.restore(t)
@@ -58,14 +58,14 @@ func (h *hooked) prepare(t *testing.T, change string) {
 			t.Fatalf("%s: %v\n%s", script, err, out)
 		}
 	}
-	// Only now: what was prepared is not judged.
+	// The hooks come only now: the preparations are not judged.
 	if out, err := h.command("hook", "install", "-w", h.work).CombinedOutput(); err != nil {
 		t.Fatalf("install the hooks: %v\n%s", err, out)
 	}
 }
 
-// state is all that a person would miss: references here and there, the index, the stash, each file of the work tree, and
-// no lock of git.
+// state returns everything that a person would miss: local and remote references, the index, the stash, each file of
+// the work tree, and any lock of git.
 func (h *hooked) state(t *testing.T) string {
 	t.Helper()
 	text := h.killing.state(t) + h.git(t, "ls-files", "--stage") + h.git(t, "stash", "show", "-p") + h.git(t, "--git-dir", h.remote, "for-each-ref")
@@ -89,7 +89,7 @@ func (h *hooked) state(t *testing.T) string {
 	return text
 }
 
-// start starts what calls a hook, as a group of its own.
+// start starts the program that calls a hook, in its own process group.
 func (h *hooked) start(t *testing.T, hook string) *exec.Cmd {
 	t.Helper()
 	var cmd *exec.Cmd
@@ -99,7 +99,7 @@ func (h *hooked) start(t *testing.T, hook string) *exec.Cmd {
 		cmd.Stdin = strings.NewReader(`{"session_id": "s1", "hook_event_name": "Stop"}`)
 	case "pre-push":
 		cmd = exec.Command("git", "push", "-q", "origin", "main")
-	default: // with all that is not staged: git holds its lock meanwhile
+	default: // a commit: with -a git holds its lock meanwhile
 		cmd = exec.Command("git", strings.Fields(hook)...)
 	}
 	cmd.Env, cmd.Dir = h.env, h.work
@@ -110,19 +110,19 @@ func (h *hooked) start(t *testing.T, hook string) *exec.Cmd {
 	return cmd
 }
 
-// A hook of a coding agent, of a commit or of a push is killed without warning while it judges, with git or without it. What is
-// staged, stashed, in the work tree and at the remote is as before, and after the next command nothing of the run is left.
+// A hook of a coding agent, a commit or a push is killed without warning while it judges, with or without git. The
+// index, the stash, the work tree and the remote stay as before, and after the next command nothing of the run is left.
 func TestAHookIsKilledAtEveryPhase(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
 	h := &hooked{newKilling(t, url), filepath.Join(t.TempDir(), "remote")}
 	f := newFailpoint(t, url)
 	const note, endless = "echo '# Counted by hand.' >>bin/words.sh", "mkdir -p tests; printf 'import time\\n\\n\\ndef test_it():\\n    time.sleep(%s)\\n' 100$(git rev-list --count HEAD) >tests/test_slow.py"
-	const all = "commit -qam All" // of it, the hook alone is killed: git goes on, and gives up
+	const all = "commit -qam All" // only the hook of this commit is killed: git continues, and gives up
 	for i, hook := range []string{"claude", "commit -qm Staged", all, "pre-push"} {
 		for j, place := range []string{"run_state analyzing", "run_state verifying", "a box", "candidate ", "run_state done"} {
 			if hook == all && j%2 == 1 {
-				continue // what git does then is no other at these
+				continue // git itself behaves the same in these cases
 			}
 			if place == "a box" {
 				h.prepare(t, endless)
@@ -160,7 +160,7 @@ func TestAHookIsKilledAtEveryPhase(t *testing.T) {
 			}
 		}
 	}
-	// The same commit and push as if nothing had been.
+	// The same commit and push succeed as if nothing had happened.
 	h.prepare(t, note)
 	for _, hook := range []string{"commit -qm Staged", "pre-push"} {
 		if err := h.start(t, hook).Wait(); err != nil {
@@ -172,7 +172,7 @@ func TestAHookIsKilledAtEveryPhase(t *testing.T) {
 	}
 }
 
-// awaitTests waits until the tests of the one run that is open work in a box.
+// awaitTests waits until the tests of the only open run work in a box.
 func awaitTests(t *testing.T, db *store.DB) {
 	t.Helper()
 	engine, err := sandbox.Connect(t.Context())
@@ -199,7 +199,7 @@ func awaitTests(t *testing.T, db *store.DB) {
 	t.Fatal("no test came to work in a box")
 }
 
-// childOf returns the one process that another has started, and waits for.
+// childOf returns the single process that parent has started and waits for.
 func childOf(t *testing.T, parent int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent))

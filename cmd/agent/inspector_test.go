@@ -14,10 +14,10 @@ import (
 	"agent/orchestrator/serve/mcp"
 )
 
-// inspectorVersion is the official inspector of the Model Context Protocol, by the people who keep the protocol.
+// inspectorVersion is the official inspector of the Model Context Protocol, by the maintainers of the protocol.
 const inspectorVersion = "@modelcontextprotocol/inspector@2.12.0"
 
-// inspector installs it once, without running a script of its packages, and returns its program.
+// inspector installs the inspector once, without running scripts of its packages, and returns its program.
 func inspector(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -35,8 +35,8 @@ func inspector(t *testing.T) string {
 	return program
 }
 
-// The official inspector's command line is a client that nobody here wrote: a bad patch is refused with a finding, the fixed one
-// passes and writes nothing, and is applied; the schemas of the tools are those that other clients can read.
+// The official inspector's command line is a client that this project did not write. A bad patch is refused with a finding;
+// the fixed one passes and writes nothing until it is applied. The schemas of the tools are readable for other clients.
 func TestTheInspectorProvesAndApplies(t *testing.T) {
 	program := inspector(t)
 	server, dir := mcpServer(t, "--apply", "always")
@@ -86,7 +86,7 @@ func TestTheInspectorProvesAndApplies(t *testing.T) {
 	}
 }
 
-// errorText is what a program that failed wrote on its standard error.
+// errorText returns what a failed program wrote to its standard error.
 func errorText(err error) string {
 	if e, ok := err.(*exec.ExitError); ok {
 		return string(e.Stderr)

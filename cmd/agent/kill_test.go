@@ -19,13 +19,13 @@ import (
 	"agent/sandbox"
 )
 
-// kills is how many random instants of a run are tried: of one that has every gate, and of one that has what it takes to be
-// killed and no more, which is over in a fraction of the time.
+// kills and leanKills are the numbers of random instants that are tried: of a run with every gate, and of a run with
+// only what it takes to be killed, which lasts a fraction of the time.
 const kills, leanKills = 4, 24
 
-// The agent is killed without warning at random instants of a run. After the
-// next command, whichever it is, the tree is exactly before or after, every run is
-// at an end that tells which, and nothing that was made for a run is left on the engine.
+// The agent is killed without warning at random instants of a run. After the next command, whichever it is, the tree is
+// exactly as before or as after, every run has ended with a state that says which, and nothing that a run made is left
+// on the engine.
 func TestKilledAtAnyInstantNothingHalfDoneIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -45,14 +45,14 @@ func TestKilledAtAnyInstantNothingHalfDoneIsLeft(t *testing.T) {
 	}
 }
 
-// killed kills that many runs at random instants.
+// killed kills this many runs at random instants.
 func (k *killing) killed(t *testing.T, db *store.DB, kills int) {
 	t.Helper()
 	k.restore(t)
 	before := snapshotOf(t, k.work)
 
-	// One run to its end tells how long a run takes and what after looks like;
-	// the second one, with everything warm, is the length that is sampled.
+	// A complete run shows how long a run takes and what the tree looks like after it; the length of the second, with
+	// everything warm, is the one that is sampled.
 	var whole time.Duration
 	for range 2 {
 		k.restore(t)
@@ -72,7 +72,7 @@ func (k *killing) killed(t *testing.T, db *store.DB, kills int) {
 		k.restore(t)
 		at := time.Duration(chance.Float64() * 1.02 * float64(whole))
 		if took, ended := k.runAndKill(t, at); ended {
-			whole = took // the machine has become faster: sample that
+			whole = took // the machine has become faster: sample the shorter time
 		}
 		k.next(t, i)
 		switch got := snapshotOf(t, k.work); got {
@@ -90,22 +90,22 @@ func (k *killing) killed(t *testing.T, db *store.DB, kills int) {
 type killing struct {
 	work string
 	env  []string
-	// The directory of which the workspace is a copy, and a patch for it.
+	// The directory that the workspace is a copy of, and a patch for it.
 	tree, patch string
 }
 
-// scripts is a workspace of shell scripts alone, and scriptsPatch changes several of its files: it is proved in a box as
-// any other is, by gates that take a second. Where it is not the verdict that is tested, that is enough.
+// scripts is a workspace with only shell scripts, and scriptsPatch changes several of its files. A box proves it as any
+// other one, with gates that take a second. Where the verdict is not under test, that is enough.
 const scripts, scriptsPatch = "testdata/scripts", "testdata/patches/scripts.xml"
 
-// newKilling is a workspace of scripts beside the database of url; nothing of it is there before restore.
+// newKilling returns a workspace of scripts with the database at url; the workspace does not exist before restore.
 func newKilling(t *testing.T, url string) *killing {
 	t.Helper()
 	env := append(os.Environ(), "AGENT_DATABASE_URL="+url, "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org")
 	return &killing{work: filepath.Join(t.TempDir(), "shop"), env: env, tree: scripts, patch: scriptsPatch}
 }
 
-// run is a run of the patch that is promoted.
+// run returns the command line of a run of the patch that is promoted.
 func (k *killing) run() []string {
 	return []string{"sandbox", "run", "--workspace", k.work, "--patch", k.patch, "--yes", "--json"}
 }
@@ -116,7 +116,7 @@ func (k *killing) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// restore makes the workspace a fresh copy.
+// restore replaces the workspace by a fresh copy.
 func (k *killing) restore(t *testing.T) {
 	t.Helper()
 	if err := os.RemoveAll(k.work); err != nil {
@@ -127,8 +127,7 @@ func (k *killing) restore(t *testing.T) {
 	}
 }
 
-// runAndKill kills a run after at; ended says that it was over before, in the
-// time took.
+// runAndKill kills a run after at; ended reports that it was over before, in the time took.
 func (k *killing) runAndKill(t *testing.T, at time.Duration) (took time.Duration, ended bool) {
 	t.Helper()
 	started := time.Now()
@@ -138,11 +137,11 @@ func (k *killing) runAndKill(t *testing.T, at time.Duration) (took time.Duration
 	}
 	timer := time.AfterFunc(at, func() { cmd.Process.Kill() })
 	defer timer.Stop()
-	err := cmd.Wait() // an error is the kill
+	err := cmd.Wait() // the error is the kill
 	return time.Since(started), err == nil
 }
 
-// next runs one of the commands that a person may type next; each must settle everything.
+// next runs one of the commands that a person may type next; each of them must settle everything.
 func (k *killing) next(t *testing.T, i int) {
 	t.Helper()
 	args := [][]string{{"runs", "list", "--json"}, {"sandbox", "ls", "--json"}, {"sandbox", "gc"}}[i%3]
@@ -151,7 +150,7 @@ func (k *killing) next(t *testing.T, i int) {
 	}
 }
 
-// nothingLeft checks the engine and the record.
+// nothingLeft checks that neither the engine nor the record has anything unfinished.
 func (k *killing) nothingLeft(t *testing.T, db *store.DB) {
 	t.Helper()
 	open, err := db.Unfinished(t.Context())
@@ -188,7 +187,7 @@ func (k *killing) nothingLeft(t *testing.T, db *store.DB) {
 	}
 }
 
-// keptOfRuns lists what the engine keeps of a run besides boxes and images.
+// keptOfRuns lists what the engine keeps of a run apart from boxes and images.
 func keptOfRuns(t *testing.T, kind string) string {
 	t.Helper()
 	out, err := exec.Command("docker", kind, "ls", "--quiet", "--filter", "label=agent.run").Output()
@@ -205,7 +204,7 @@ func (k *killing) latest(t *testing.T, db *store.DB) run.State {
 	if err != nil || len(rows) == 0 {
 		t.Fatalf("the newest run: %v, %v", rows, err)
 	}
-	// What it did until then is in its log, and so is who settled it.
+	// The log contains what the run did until then, and who settled it.
 	log, err := db.Events(t.Context(), rows[0].ID, run.StateEntry, 0)
 	if n := len(log); err != nil || n == 0 || log[n-1].Subject != string(rows[0].State) {
 		t.Errorf("the run ended %s, its log with %+v, %v", rows[0].State, log, err)

@@ -27,8 +27,8 @@ func (h *household) configure(t *testing.T, text string) {
 	}
 }
 
-// enlarge puts 5,000 files with long paths and a file of 2 MiB into the workspace,
-// whose last third defines a function, and returns the text of that.
+// enlarge adds 5,000 files with long paths to the workspace, and a file of 2 MiB whose last third defines a view. It
+// returns the text of that file.
 func (h *household) enlarge(t *testing.T) string {
 	t.Helper()
 	for i := range 5000 {
@@ -59,8 +59,8 @@ var (
 	theFile   = regexp.MustCompile(`(?s)The file, sql:\n.*`)
 )
 
-// A workspace of 5,000 files and a file of 2 MiB, with the least of contexts: the
-// questions fit, `agent context` shows what is asked, and the file is edited whole.
+// A workspace with 5,000 files and a file of 2 MiB works with the smallest context: the questions fit, `agent context`
+// shows the same question, and the edit leaves the rest of the file intact.
 func TestALargeWorkspaceFitsASmallModel(t *testing.T) {
 	t.Parallel()
 	for _, window := range []int{4096, 32_000} {
@@ -105,7 +105,7 @@ func TestALargeWorkspaceFitsASmallModel(t *testing.T) {
 			if len(doc.Cuts) == 0 || doc.Cuts[0].From != len(text) || len(doc.Cuts) != 1 {
 				t.Errorf("the context says that it cut %+v", doc.Cuts)
 			}
-			// What is known of the project takes room in the question of a run; the form is one.
+			// What is known of the project takes up room in a run's question, so only the form is compared.
 			like := func(q string) string { return fenceWord.ReplaceAllString(theFile.FindString(q), "")[:60] }
 			if like(second) != like(doc.Text) {
 				t.Errorf("the run asks %q, the context shows %q", like(second), like(doc.Text))
@@ -114,8 +114,8 @@ func TestALargeWorkspaceFitsASmallModel(t *testing.T) {
 	}
 }
 
-// A context that holds no question ends with the code of a budget and the name of
-// the setting; a file that no patch may write is a matter of usage. Neither is infra.
+// A context too small for any question ends the run with the exit code of a budget and the name of the setting. A file
+// that no patch may write is a usage error. Neither is infra.
 func TestWhatCannotBeAskedSaysWhy(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, "ollama")

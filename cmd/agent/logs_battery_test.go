@@ -14,7 +14,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// asks is a program that asks for what it may not have, and goes on without.
+// asks is a program that requests what it may not have, and continues without it.
 const asks = `import urllib.error
 import urllib.request
 
@@ -24,9 +24,9 @@ except urllib.error.URLError:
     print("refused")
 `
 
-// A change that a model found, that a policy holds and a flag approves, is told whole and in order: every kind of event is
-// there, each after what brought it about. No secret is in it that was in the goal, in the environment or in the address of
-// the database.
+// A change that a model found, a policy holds and a flag approves is logged completely and in order: every kind of
+// event is there, each after its cause. The log contains no secret from the goal, from the environment or from the
+// address of the database.
 func TestTheLogTellsAllThatARunDid(t *testing.T) {
 	t.Parallel()
 	answer := llmtest.Step{Text: "<EDIT file=\"main.py\">\n<SEARCH>\n    print(\"refused\")\n</SEARCH>\n<REPLACE>\n    print(\"refused, \" + \"and well\")\n</REPLACE>\n</EDIT>\n" +
@@ -61,7 +61,7 @@ func TestTheLogTellsAllThatARunDid(t *testing.T) {
 		}
 		from += at[1]
 	}
-	// A box starts beside what is done meanwhile, and before anything runs in it.
+	// A box starts while other work is done, but before anything runs in it.
 	for _, m := range regexp.MustCompile(`(?m)^tool box ([0-9a-f]{12}) /`).FindAllStringSubmatchIndex(log, -1) {
 		box := log[m[2]:m[3]]
 		if at := regexp.MustCompile(`(?m)^engine agent POST /containers/` + box + `[0-9a-f]{52}/start .*204`).FindStringIndex(log); at == nil || at[0] > m[0] {

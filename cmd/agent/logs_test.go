@@ -18,7 +18,7 @@ import (
 	"agent/verify"
 )
 
-// enter adds to the log of a run, as a process does that works on it.
+// enter adds entries to the log of a run, like a process that works on it.
 func (h pastRuns) enter(t *testing.T, id string, list ...run.Entry) {
 	t.Helper()
 	for i := range list {
@@ -69,7 +69,7 @@ func TestTheLogIsPrinted(t *testing.T) {
 	}
 }
 
-// A log that is followed goes on until the run ends, and has everything that was there by then.
+// A followed log continues until the run ends, and shows everything that is there by then.
 func TestALogIsFollowedToTheEndOfItsRun(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
@@ -109,7 +109,7 @@ func TestALogIsFollowedToTheEndOfItsRun(t *testing.T) {
 	}
 }
 
-// A run that is killed while it is followed ends all the same, though no other command is run.
+// The log of a killed run ends too while it is followed, even if no other command is run.
 func TestAFollowedRunThatIsKilledEnds(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
@@ -129,7 +129,7 @@ func TestAFollowedRunThatIsKilledEnds(t *testing.T) {
 	if err := json.NewDecoder(read).Decode(&runs.LogRow{}); err != nil {
 		t.Fatal(err)
 	}
-	// As of a process that had the same number and is no more.
+	// The owner is a dead process that had the same number.
 	if _, err := h.db.Claim(t.Context(), id, 1, sandbox.Owner()+"0"); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAFollowedRunThatIsKilledEnds(t *testing.T) {
 	}
 }
 
-// Whatever this process knows to be a secret is kept out, in every form; and what looks like one.
+// Everything that this process knows to be secret stays out of the log in every form, and so does everything that looks secret.
 func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	t.Parallel()
 	env, dir := home(t, "", "")
@@ -177,7 +177,7 @@ func TestSecretsAreKeptOutOfALog(t *testing.T) {
 	if got := hide("a\nb\x1b[31m " + strings.Repeat("x", 999)); len(got) > 300 || strings.ContainsAny(got, "\n\x1b") {
 		t.Errorf("kept is %q", got)
 	}
-	// A digest of a weak password would give it away.
+	// A digest of a weak password would reveal it.
 	if got := hide("connection-word"); got != "[key password of the database]" {
 		t.Errorf("kept is %q", got)
 	}

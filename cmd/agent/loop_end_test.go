@@ -16,7 +16,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// exits runs a command that is to end with this code, and returns what it printed.
+// exits runs a command that must end with this exit code, and returns its output.
 func (h *household) exits(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, told bytes.Buffer
@@ -43,13 +43,13 @@ func result(t *testing.T, stdout string) (r loop.Result) {
 	return r
 }
 
-// The caps of a loop are of all of it: the second of three iterations reaches
-// one, and a loop that is resumed has spent what it spent.
+// The caps of a loop cover all its iterations: the second of three reaches one, and a resumed loop keeps what it has
+// already spent.
 func TestALoopSpendsFromOnePurse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ flag, cap, more, says string }{
-		// Three requests are of the first iteration, and one of the second. Each
-		// answer has 1000 tokens and costs 0.1; it may have 8192, says the estimate.
+		// The first iteration makes three requests, the second one. Each answer has 1000 tokens and costs 0.1; the
+		// estimate allows it 8192.
 		"cost":     {"--max-cost", "1.15", "9", "the cap on the cost of a loop is reached: 0.400000 of 1.150000 spent"},
 		"requests": {"--max-requests", "4", "99", "the cap on the requests of a loop is reached: 4 of 4 spent"},
 		"tokens":   {"--max-tokens", "15500", "9000000", "the cap on the tokens of a loop is reached: "},
@@ -94,12 +94,12 @@ func TestALoopSpendsFromOnePurse(t *testing.T) {
 	}
 }
 
-// A model that finds nothing and would propose a feature each time it is asked: a loop
-// with --yes ends and invents nothing, also where features are kept already.
+// The model finds nothing and would propose a feature each time it is asked: a loop with --yes ends without an
+// invention, even if proposed features are already on record.
 func TestALoopOfFeaturesEnds(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, "ollama")
-	// One question in the list of files is answered with any of them.
+	// A question about the list of files is answered with "any of them".
 	asked := 0
 	h.model.Choose(func(q llmtest.Request) llmtest.Step {
 		asked++
@@ -138,7 +138,7 @@ func TestALoopOfFeaturesEnds(t *testing.T) {
 		}
 	}
 	asks("0")
-	// A single run keeps one for a person to decide on, and asks for no other.
+	// A single run records one proposal for a person to decide on, and asks for no other.
 	target := res.Iterations[0].Target
 	stdout, _ = h.exits(t, run.ExitDone, "sandbox", "run", "--workspace", h.work, "--yes", "--file", target, "--json")
 	var doc run.Document
@@ -150,7 +150,7 @@ func TestALoopOfFeaturesEnds(t *testing.T) {
 	h.agent(t, "sandbox", "run", "--workspace", h.work, "--yes", "--file", target)
 	h.agent(t, "sandbox", "loop", "--workspace", h.work, "--rest", "0s", "--yes", "--until-clean")
 	asks("1")
-	// Asked for, it is written: what comes of it is judged, and the model's patch is none.
+	// With --features it is written: the result is judged, and the model's answer is not a patch.
 	h.exits(t, run.ExitFail, "sandbox", "run", "--workspace", h.work, "--yes", "--features", "--file", target)
 	if got := h.sql(t, "select count(*) from v_model_calls where step like 'implement/%'"); got == "0" {
 		t.Error("--features had nothing written")

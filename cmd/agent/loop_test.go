@@ -14,14 +14,12 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// defects are the files of testdata/defects that hold one, in the order in
-// which a model of these tests takes them up. defects-answers/N.xml mends the
-// N-th.
+// defects are the files of testdata/defects with a defect, in the order in which the model of these tests takes them
+// up. defects-answers/N.xml fixes the N-th.
 var defects = []string{"post/bands.py", "post/parcels.py", "post/tax.py"}
 
-// answersFor returns what a model answers to the questions of a loop over
-// testdata/defects. It reads the question as a model does, so that a question
-// that is asked again gets the same answer.
+// answersFor returns the model's answers to the questions of a loop over testdata/defects. It reads the question as a
+// model does, so that a repeated question gets the same answer.
 func answersFor(t *testing.T) func(llmtest.Request) llmtest.Step {
 	says := map[string]string{}
 	for _, name := range []string{"1.xml", "2.xml", "3.xml", "memory-1.md", "memory-2.md", "memory-2-short.md", "memory-3.md"} {
@@ -33,11 +31,11 @@ func answersFor(t *testing.T) func(llmtest.Request) llmtest.Step {
 	}
 	return func(q llmtest.Request) llmtest.Step {
 		text := q.Messages[len(q.Messages)-1].Text
-		at := 0 // which defect the question is about
+		at := 0 // the index of the defect that the question is about
 		for n, file := range defects {
 			switch {
 			case strings.HasPrefix(text, "Choose") && strings.Contains(text, "- `"+file+"`\n"):
-				at = n + 1 // this one is in the history: the next
+				at = n + 1 // the history has this one, so the next is due
 			case strings.HasPrefix(text, "Review "+file), strings.HasPrefix(text, "Merge") && strings.Contains(text, "+++ b/"+file):
 				at = n
 			}
@@ -64,7 +62,7 @@ type household struct {
 	model      *llmtest.Server
 }
 
-// newHousehold returns one whose model is a fake of vendor.
+// newHousehold returns a household whose model is a fake of vendor.
 func newHousehold(t *testing.T, vendor string) *household {
 	t.Helper()
 	_, url := storetest.Warm(t)
@@ -97,7 +95,7 @@ func (h *household) copy(t *testing.T, dir string) {
 	}
 }
 
-// agent runs a command that is to end well, and returns what it printed.
+// agent runs a command that must succeed, and returns its output.
 func (h *household) agent(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -116,7 +114,7 @@ func (h *household) sql(t *testing.T, query string) string {
 	return strings.TrimSpace(value)
 }
 
-// codeOf is the workspace at dir without what the agent exports there.
+// codeOf returns the workspace at dir without the agent's exports.
 func codeOf(t *testing.T, dir string) string {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(dir, ".agent")); err != nil {
@@ -125,9 +123,8 @@ func codeOf(t *testing.T, dir string) string {
 	return snapshotOf(t, dir)
 }
 
-// A loop of three iterations mends three defects, with the models of either
-// vendor; what it learnt is in SQL, and its replay without a model gives the
-// same bytes.
+// A loop of three iterations fixes three defects, with the models of either vendor. What it learnt is in SQL, and its
+// replay without a model produces the same bytes.
 func TestALoopMendsThreeDefects(t *testing.T) {
 	t.Parallel()
 	for _, vendor := range []string{"gemini", "ollama"} {
@@ -160,9 +157,8 @@ func TestALoopMendsThreeDefects(t *testing.T) {
 	}
 }
 
-// A loop that is killed without warning in each of its phases, one after the
-// other, goes on each time where it stood: nothing is lost, and no answer is
-// paid for twice.
+// A loop that is killed without warning in each of its phases in turn continues each time from where it stopped:
+// nothing is lost, and no answer is paid for twice.
 func TestALoopIsKilledInEveryPhase(t *testing.T) {
 	t.Parallel()
 	whole, h := newHousehold(t, "gemini"), newHousehold(t, "gemini")
@@ -181,8 +177,8 @@ func TestALoopIsKilledInEveryPhase(t *testing.T) {
 	if got := codeOf(t, h.work); got != after {
 		t.Errorf("the tree is\n%s\nwant\n%s", got, after)
 	}
-	// A question that is under way when the process dies is asked again: there
-	// is no answer yet. One may follow the marker before the kill does.
+	// A question that is open when the process dies is asked again, because it has no answer yet. One may still follow
+	// the marker before the kill.
 	if n := len(h.model.Requests()); n < paid || n > paid+len(markers) {
 		t.Errorf("%d requests, want %d and at most one for each of %d kills", n, paid, len(markers))
 	}
@@ -199,7 +195,7 @@ func TestALoopIsKilledInEveryPhase(t *testing.T) {
 	}
 }
 
-// killAt runs a command and kills it when marker stands in its progress.
+// killAt runs a command and kills it when marker appears in its progress.
 func (h *household) killAt(t *testing.T, marker string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(agentProgram, args...)

@@ -13,8 +13,8 @@ import (
 	"agent/sandbox/enginetest"
 )
 
-// An editor has a repository open, by a link: what a person saves is judged in boxes, what is wrong is shown at its line, and
-// taken back when it is right again.
+// An editor opens a repository through a link. What a person saves is judged in boxes, findings appear at their lines,
+// and they disappear when the code is right again.
 func TestAnEditorShowsWhatTheGatesFind(t *testing.T) {
 	t.Parallel()
 	enginetest.Need(t)

@@ -18,14 +18,13 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// agentProgram is the command line as users have it, built once, for tests that
-// need a process of its own.
+// agentProgram is the command line as users have it, built once for the tests that need a separate process.
 var agentProgram string
 
-// TestMain builds the guest and the program, and makes "agent" a command of
-// the scripts. A script's own agent is this test binary again.
+// TestMain builds the guest and the program, and makes "agent" a command of the scripts. The agent of a script is this
+// test binary.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != "agent" { // not a script's agent
+	if filepath.Base(os.Args[0]) != "agent" { // the program is not the agent of a script
 		dir, err := os.MkdirTemp("", "agent-test-")
 		if err == nil {
 			err = buildPrograms(dir)
@@ -68,14 +67,13 @@ func buildPrograms(dir string) error {
 	return os.Setenv("AGENT_GUEST", guest)
 }
 
-// An execution is what one command printed and how it ended.
+// An execution is the output of one command and its exit code.
 type execution struct {
 	exit           int
 	stdout, stderr string
 }
 
-// commandIn runs the command line in this process, with nothing on stdin and an
-// environment of nothing but env.
+// commandIn runs the command line in this process, with an empty stdin and no environment but env.
 func commandIn(t *testing.T, env map[string]string, args ...string) execution {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -22,16 +22,16 @@ import (
 	"agent/sandbox/enginetest"
 )
 
-// An mcpClient is a coding agent at the gate, and the person in front of it.
+// An mcpClient is a coding agent that uses the gate, with the person in front of it.
 type mcpClient struct {
 	session *sdk.ClientSession
-	// What the person was asked, and what the gate said meanwhile.
+	// The questions to the person, and the gate's progress messages.
 	mu       sync.Mutex
 	asked    []string
 	progress []string
 }
 
-// connect connects a client; approve is what its person says, nil for a client that cannot ask.
+// connect connects a client; approve is its person's answer, nil for a client that cannot ask.
 func connect(t *testing.T, over sdk.Transport, approve *bool) *mcpClient {
 	t.Helper()
 	c := &mcpClient{}
@@ -57,7 +57,7 @@ func connect(t *testing.T, over sdk.Transport, approve *bool) *mcpClient {
 	return c
 }
 
-// call calls a tool and reads its answer into an A; said is the text of a refusal.
+// call calls a tool and decodes its answer into an A; said is the text of a refusal.
 func call[A any](t *testing.T, c *mcpClient, tool string, args map[string]any) (answer A, said string) {
 	t.Helper()
 	params := &sdk.CallToolParams{Name: tool, Arguments: args}
@@ -79,7 +79,7 @@ func call[A any](t *testing.T, c *mcpClient, tool string, args map[string]any) (
 	return answer, ""
 }
 
-// mcpServer is the command that serves a fresh copy of the example workspace.
+// mcpServer returns the command that serves a fresh copy of the example workspace.
 func mcpServer(t *testing.T, args ...string) (cmd *exec.Cmd, dir string) {
 	t.Helper()
 	enginetest.Need(t)
@@ -93,8 +93,8 @@ func mcpServer(t *testing.T, args ...string) (cmd *exec.Cmd, dir string) {
 	return cmd, dir
 }
 
-// A session of a coding agent: a bad patch is refused with the place to look at, the fixed one passes, is applied once the person
-// says so, and is taken back.
+// In a session of a coding agent, a bad patch is refused with the place of the finding. The fixed one passes, is
+// applied once the person approves, and is undone.
 func TestACodingAgentProvesAppliesAndUndoes(t *testing.T) {
 	t.Parallel()
 	cmd, dir := mcpServer(t)
@@ -164,8 +164,8 @@ func findsIn(list []mcp.Finding, file string) bool {
 	return false
 }
 
-// Nothing is written where the person says no, where the client cannot ask, and where the server was started so, also with
-// AGENT_YES set. A held change stays held.
+// Nothing is written if the person says no, the client cannot ask, or the server was started without applying, even
+// with AGENT_YES set. A held change stays held.
 func TestNobodysSilenceAppliesARun(t *testing.T) {
 	t.Parallel()
 	no := false
@@ -196,7 +196,7 @@ func TestNobodysSilenceAppliesARun(t *testing.T) {
 	}
 }
 
-// A tool's arguments become none of the command line.
+// No argument of a tool becomes a flag on the command line.
 func TestNoToolTakesFlags(t *testing.T) {
 	t.Parallel()
 	cmd, _ := mcpServer(t, "--apply", "always")
@@ -213,7 +213,7 @@ func TestNoToolTakesFlags(t *testing.T) {
 	}
 }
 
-// Over HTTP nobody is heard without the token, nor a page in a browser, and no other machine is served.
+// Over HTTP a caller without the token is refused, and so is a page in a browser; other machines are not served.
 func TestTheGateOverHTTPWantsItsToken(t *testing.T) {
 	t.Parallel()
 	cmd, _ := mcpServer(t, "--http", "127.0.0.1:0")
@@ -278,7 +278,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// What is written into a client's configuration starts the gate: the words of each file are run as they stand there.
+// The entry in a client's configuration starts the gate: the test runs the words of each file as they are.
 func TestAConfiguredClientReachesTheGate(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -27,30 +27,29 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// canary is the key of every trial. It holds what URLs, JSON and base64 write
-// in another way, and no form of it may be found anywhere after a run.
+// canary is the key of every trial. It contains characters that URLs, JSON and base64 write differently, and no form of
+// it may be found anywhere after a run.
 const canary = "Canary+0123456789/abcdef=ghijklmnopqrstu"
 
-// An ailment is something that is wrong with a model or the way to it, and
-// what a run makes of it.
+// An ailment is something wrong with a model or the connection to it, and what a run makes of it.
 type ailment struct {
 	name  string // with the row of the battery
 	steps []llmtest.Step
-	// before makes what no script can: another server, a proxy.
+	// before sets up what no script can: another server, a proxy.
 	before func(t *testing.T, x *trial)
 	env    []string
 	args   []string
 	exit   int
-	told   string // in the error's message, a regular expression
-	kinds  string // of the requests in v_model_calls, in their order
-	row    string // tokens in and out, whether estimated, and the version, of the last request: a regular expression
+	told   string // a regular expression for the error's message
+	kinds  string // the kinds of the requests in v_model_calls, in order
+	row    string // a regular expression for the last request: tokens in and out, whether they are estimated, and the version
 }
 
-// A trial is one run on a workspace, a database and a fake of its own.
+// A trial is one run with its own workspace, database and fake model.
 type trial struct {
 	dir, url string
 	model    *llmtest.Server
-	conn     *pgx.Conn // that of text, once it was asked for
+	conn     *pgx.Conn // the connection of text, once it was used
 	env      []string
 
 	doc            run.Document
@@ -58,11 +57,11 @@ type trial struct {
 	stdout, stderr string
 }
 
-// nothing is the answer of a model that sees nothing to change. With a goal the
-// run is then rejected, exit code 1, before a box is needed.
+// nothing is the answer of a model that sees nothing to change. With a goal the run is then rejected, with exit code 1,
+// before it needs a box.
 func nothing() llmtest.Step { return llmtest.Step{Text: "NOTHING\n"} }
 
-// times returns a step n times, and then what follows.
+// times returns a step n times, followed by then.
 func times(n int, s llmtest.Step, then ...llmtest.Step) []llmtest.Step {
 	var steps []llmtest.Step
 	for range n {
@@ -71,12 +70,12 @@ func times(n int, s llmtest.Step, then ...llmtest.Step) []llmtest.Step {
 	return append(steps, then...)
 }
 
-// busy is a status with words that hold the key, as some gateways echo it.
+// busy is a status with a message that holds the key, as some gateways echo it.
 func busy(status int) llmtest.Step {
 	return llmtest.Step{Status: status, Message: "for the key " + canary}
 }
 
-// later is a 429 whose Retry-After is after.
+// later is a 429 with this Retry-After.
 func later(after string) llmtest.Step {
 	return llmtest.Step{Status: 429, Message: "slow down", Headers: map[string]string{"Retry-After": after}}
 }
@@ -107,11 +106,11 @@ func newTrial(t *testing.T, a ailment) *trial {
 // mostMemory bounds the data of the process under test, in bytes.
 const mostMemory = 512 << 20
 
-// run runs the command as a process of its own, with bounded memory.
+// run runs the command as a separate process, with bounded memory.
 func (x *trial) run(t *testing.T, args ...string) {
 	t.Helper()
 	args = append([]string{"sandbox", "run", "--workspace", x.dir, "--goal", "tidy up", "--file", "main.py", "--yes", "--json"}, args...)
-	// Beyond its memory the process dies, with another exit code.
+	// Beyond its memory limit the process dies, with another exit code.
 	limited := append([]string{"-c", fmt.Sprintf(`ulimit -d %d && exec "$0" "$@"`, mostMemory>>10), agentProgram}, args...)
 	cmd := exec.Command("/bin/sh", limited...)
 	var stdout, stderr bytes.Buffer
@@ -123,7 +122,7 @@ func (x *trial) run(t *testing.T, args ...string) {
 	}
 }
 
-// text returns the rows of a query, a line each.
+// text returns the rows of a query, one a line.
 func (x *trial) text(t *testing.T, sql string) string {
 	t.Helper()
 	if x.conn == nil {
@@ -145,18 +144,17 @@ func (x *trial) text(t *testing.T, sql string) string {
 	return strings.Join(lines, "\n")
 }
 
-// forTheChange is a condition on v_model_calls: what was asked for the change,
-// and not what is learnt from the run when it has ended.
+// forTheChange is a condition on v_model_calls for the requests for the change itself, without those that learn from
+// the run after it has ended.
 const forTheChange = ` purpose not in ('UM', 'RM') `
 
-// kinds lists what became of each request for the change, in their order.
+// kinds lists the results of the requests for the change, in order.
 func (x *trial) kinds(t *testing.T) string {
 	t.Helper()
 	return strings.ReplaceAll(x.text(t, `select coalesce(error_kind, case when ended is null then 'open' else 'answer' end) from v_model_calls where`+forTheChange+`order by call`), "\n", " ")
 }
 
-// secret fails when the key, in whatever form, is in what was printed or in any
-// column of any table.
+// secret fails if any form of the key is in the output or in any column of any table.
 func (x *trial) secret(t *testing.T) {
 	t.Helper()
 	found := map[string]string{"stdout": x.stdout, "stderr": x.stderr}
@@ -173,7 +171,7 @@ func (x *trial) secret(t *testing.T) {
 	}
 }
 
-// check runs an ailment and looks at everything that it must and must not do.
+// check runs an ailment and checks everything that the run must and must not do.
 func (a ailment) check(t *testing.T) {
 	x := newTrial(t, a)
 	before, err := os.ReadFile(filepath.Join(x.dir, "main.py"))
@@ -188,7 +186,7 @@ func (a ailment) check(t *testing.T) {
 	if x.exit != a.exit || !regexp.MustCompile(a.told).MatchString(told) {
 		t.Errorf("exit code %d, told %q; want %d and %q", x.exit, told, a.exit, a.told)
 	}
-	// What a model is told to do about its patch follows on a line of its own.
+	// Advice to a model about its patch follows on a separate line.
 	line, advice, _ := strings.Cut(told, "\n")
 	if strings.ContainsAny(line+advice, "\n\r\x1b") || advice != "" && !strings.HasPrefix(advice, "→ ") || x.doc.Error == nil || x.doc.Error.Next == "" {
 		t.Errorf("it is not told in one line with what to do next: %+v", x.doc.Error)
@@ -214,25 +212,25 @@ func (a ailment) check(t *testing.T) {
 		}
 	}
 	x.secret(t)
-	// The search can find something: what stands in the key's place.
+	// The search works: it finds what replaces the key.
 	if id := llm.NewKey(canary).ID; a.env == nil && !strings.Contains(x.text(t, "select t::text from model_call t"), id) {
 		t.Errorf("the key's name %s is not in the record", id)
 	}
 	t.Logf("exit %d, %s: %s", x.exit, x.kinds(t), told)
 }
 
-// The rows of the battery's section G, each through the command.
+// Each row of the battery's section G is run with the command.
 func TestWhatModelsAndTheWayToThemDoWrong(t *testing.T) {
 	t.Parallel()
-	// The first takes the snapshot that the others find ready.
+	// The first trial takes the snapshot that the others find ready.
 	t.Run("a model that sees nothing to do", ailment{
 		steps: []llmtest.Step{nothing()}, exit: 1, told: "nothing to change", kinds: "answer",
 	}.check)
 	var all sync.WaitGroup
-	free := make(chan bool, 12) // most of a trial is waiting, so more of them fit than there are processors
+	free := make(chan bool, 12) // a trial mostly waits, so more of them fit than there are processors
 	for _, list := range [][]ailment{limits(), statuses(), streams(), bodies(), answers(), connections()} {
 		for i, a := range list {
-			if i%2 != 0 && os.Getenv("AGENT_TEST_ALL") == "" { // `make test-all` tries all of them
+			if i%2 != 0 && os.Getenv("AGENT_TEST_ALL") == "" { // only `make test-all` tries all of them
 				continue
 			}
 			free <- true
@@ -245,9 +243,9 @@ func TestWhatModelsAndTheWayToThemDoWrong(t *testing.T) {
 	all.Wait()
 }
 
-// limits are G01: 429 in its forms.
+// limits returns G01: 429 in its forms.
 func limits() []ailment {
-	// The date must lie ahead of the request, whenever that is made.
+	// The date must lie after the request, whenever that is made.
 	dated := func(_ *testing.T, x *trial) {
 		var asked atomic.Int32
 		x.model.Choose(func(llmtest.Request) llmtest.Step {
@@ -271,9 +269,9 @@ func limits() []ailment {
 	}
 }
 
-// statuses are G02 and G03: what is tried again, and what is not.
+// statuses returns G02 and G03: what is tried again, and what is not.
 func statuses() []ailment {
-	// Nothing is said about keys where there is none.
+	// An error does not mention keys if there are none.
 	local := func(status int) (model func(*testing.T, *trial), env []string) {
 		return func(t *testing.T, x *trial) {
 			other := llmtest.Ollama(times(9, llmtest.Step{Status: status, Message: "no"})...)
@@ -302,7 +300,7 @@ func statuses() []ailment {
 	return list
 }
 
-// streams are G05: answers that never come to their end.
+// streams returns G05: answers that never end.
 func streams() []ailment {
 	const text = `{"candidates":[{"index":0,"content":{"role":"model","parts":[{"text":"x"}]}}]}`
 	brief := []string{"AGENT_MAX_IDLE=1s"}
@@ -327,7 +325,7 @@ func streams() []ailment {
 	}
 }
 
-// bodies are G06: answers that are too long, or none.
+// bodies returns G06: answers that are too long, or empty.
 func bodies() []ailment {
 	page := llmtest.Step{Body: "<html><h1>log in</h1> " + canary, Headers: map[string]string{"Content-Type": "text/html"}}
 	const none = "malformed malformed malformed"
@@ -345,8 +343,7 @@ func bodies() []ailment {
 	}
 }
 
-// answers are G08 to G13: what a model says that is of no use, and what it
-// says about itself.
+// answers returns G08 to G13: useless answers of a model, and what a model says about itself.
 func answers() []ailment {
 	edit := func(search, replace string) llmtest.Step {
 		return llmtest.Step{Text: "<EDIT file=\"main.py\">\n<SEARCH>\n" + search + "\n</SEARCH>\n<REPLACE>\n" + replace + "\n</REPLACE>\n</EDIT>\n"}
@@ -371,7 +368,7 @@ func answers() []ailment {
 		refused("G09 patches that go astray", "",
 			say("<EDIT file=\"/etc/passwd\">\n<SEARCH>\nroot\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"), say("<EDIT file=\"../main.py\">\n<SEARCH>\nb = 2\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"),
 			say("<EDIT file=\".git/config\">\n<SEARCH>\nb\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"), say("diff --git a/x.png b/x.png\nGIT binary patch\nliteral 9\nzz\n")),
-		// It is asked in another form, and then no more.
+		// The model is asked in another form, and then no more.
 		{name: "the same answer again and again", steps: times(9, edit("c = 3", "c = 4")), exit: 1, told: "no candidate passed, 2 repairs included", kinds: "answer answer answer"},
 		{name: "G10 a refusal for safety", steps: times(9, llmtest.Step{Text: "I", Finish: "SAFETY"}), exit: 3, told: "filters of gemini blocked", kinds: "refused"},
 		{name: "G10 a question that is blocked", steps: times(9, llmtest.Step{Events: []string{`{"promptFeedback": {"blockReason": 1}}`}, Open: true}), exit: 3, told: "the question was blocked: SAFETY", kinds: "refused"},
@@ -386,12 +383,12 @@ func answers() []ailment {
 	}
 }
 
-// connections are G12: no way to the model.
+// connections returns G12: there is no connection to the model.
 func connections() []ailment {
 	const gone = "network network network network"
 	serve := func(t *testing.T, tls bool, answer http.HandlerFunc) string {
 		s := httptest.NewUnstartedServer(answer)
-		s.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of each handshake
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // it would report each handshake
 		if tls {
 			s.StartTLS()
 		} else {

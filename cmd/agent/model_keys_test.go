@@ -14,13 +14,13 @@ import (
 	"agent/orchestrator/llm/llmtest"
 )
 
-// script answers each key by what is left of its own script.
+// script gives each key the next answer of its own script.
 type script struct {
 	mu    sync.Mutex
 	steps map[string][]llmtest.Step // by the key's ID
 }
 
-// next is the server's Choose.
+// next is the server's Choose function.
 func (s *script) next(q llmtest.Request) llmtest.Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,8 +32,7 @@ func (s *script) next(q llmtest.Request) llmtest.Step {
 	return steps[0]
 }
 
-// turns lists which key each request was made with, by its place in ids, and
-// how it ended.
+// turns lists for each request the key, by its place in ids, and the result.
 func (x *trial) turns(t *testing.T, ids []string) string {
 	t.Helper()
 	text := x.text(t, `select key_id || ':' || coalesce(error_kind, 'answer') from v_model_calls where`+forTheChange+`order by call`)
@@ -48,8 +47,8 @@ func named(text string, ids []string) string {
 	return text
 }
 
-// Five keys take turns; what is learnt of one holds for the next process too;
-// a key that rested returns, and one that was retired when a person says so.
+// Five keys take turns. What is learnt about one holds for the next process too. A key that rested returns by itself, a
+// retired one when a person says so.
 func TestFiveKeysTakeTurnsRestAndReturn(t *testing.T) {
 	t.Parallel()
 	var secrets, ids []string
@@ -112,7 +111,7 @@ func (x *trial) agent(t *testing.T, args ...string) execution {
 	return commandIn(t, env, args...)
 }
 
-// awake ends the rest of a key, as an hour would.
+// awake ends the rest of a key, as an hour would do.
 func (x *trial) awake(t *testing.T, id string) {
 	t.Helper()
 	x.text(t, `update model_key set until = used where key_id = '`+id+`' returning key_id`)
@@ -125,11 +124,11 @@ func (x *trial) awake(t *testing.T, id string) {
 	}
 }
 
-// A person reads what was said, as it was sent: the secret of a file is a mark
-// on the wire and in the record, and whole again in the edit.
+// A person reads the exchange as it was sent: a secret of a file is a mark on the wire and in the record, and restored
+// in the edit.
 func TestAnExchangeIsReadAndHoldsNoSecretOfTheWorkspace(t *testing.T) {
 	t.Parallel()
-	// Put together here, so that no scanner of this file finds one.
+	// The token is assembled here, so that no scanner of this file finds one.
 	secret := "gh" + "p_q7Rk2vXm9TbL4wZp8NcY3hJd6FsG1aVeU5oQiKx"
 	line := "token = \"" + secret + "\"\n"
 	edit := llmtest.Step{Text: "<EDIT file=\"main.py\">\n<SEARCH>\ntoken = \"[secret 1]\"\nprint(1)\n</SEARCH>\n<REPLACE>\ntoken = \"[secret 1]\"\nprint(2)\n</REPLACE>\n</EDIT>\n"}

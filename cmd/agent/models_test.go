@@ -16,7 +16,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// settled returns the settings of a workspace as commands see them.
+// settled returns the settings of a workspace as commands get them.
 func settled(t *testing.T, env map[string]string, args ...string) config.Settings {
 	t.Helper()
 	_, set, err := requested(t, env, append([]string{"--patch", "-"}, args...)...)
@@ -84,8 +84,7 @@ func TestConfigShowsNoSecret(t *testing.T) {
 	}
 }
 
-// With nothing configured and nobody there, that is said before anything
-// is done.
+// With no model configured and no one at the terminal, the command says so before it does anything.
 func TestNoModelAtAllIsTold(t *testing.T) {
 	t.Parallel()
 	env, dir := home(t, "", "")
@@ -131,7 +130,7 @@ func TestAWorkspaceMayHavePromptsOfItsOwn(t *testing.T) {
 	if _, err := wire.LoadPrompts(dir, ""); err == nil || !strings.Contains(err.Error(), "PP.md") {
 		t.Errorf("a template that names nothing: %v", err)
 	}
-	// A link may lead to any file of the user's.
+	// A link may lead to any file of the user.
 	for _, name := range []string{"PP.md", "IF.md"} {
 		if err := os.Remove(filepath.Join(at, name)); err != nil {
 			t.Fatal(err)

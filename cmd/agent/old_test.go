@@ -12,15 +12,13 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// What oldShop is full of: 25 files with eight findings of the linter and two
-// of the type checker each.
+// These count the findings in oldShop: 25 files with eight findings of the linter and two of the type checker each.
 const (
 	oldLint  = 200
 	oldTypes = 50
 )
 
-// oldShop writes a workspace that no tool is content with. Within a file the
-// linter's findings are all alike, line for line.
+// oldShop writes a workspace that no tool accepts. Within a file the linter's findings are on identical lines.
 func oldShop(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "shop")
@@ -41,8 +39,7 @@ func oldShop(t *testing.T) (dir string) {
 	return dir
 }
 
-// insert is a patch that puts text behind the first function of a file of
-// oldShop.
+// insert returns a patch that inserts text after the first function of a file of oldShop.
 func insert(t *testing.T, file, text string) (patch string) {
 	t.Helper()
 	patch = filepath.Join(t.TempDir(), "patch.xml")
@@ -53,8 +50,8 @@ func insert(t *testing.T, file, text string) (patch string) {
 	return patch
 }
 
-// A repository full of old trouble can be improved, and a patch that adds to it is
-// refused and hears of nothing but what it added, in every form of the result.
+// A repository full of old findings can be improved. A patch that adds a finding is refused and gets only the new
+// finding, in every form of the result.
 func TestOldTroubleIsNotHeldAgainstAPatch(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
@@ -73,7 +70,7 @@ func TestOldTroubleIsNotHeldAgainstAPatch(t *testing.T) {
 		}
 	}
 
-	// The new line stands above eight old ones of the same text.
+	// The new line comes before eight old ones with the same text.
 	spoilt := insert(t, "old_03.py", "def spoilt() -> None:\n    unused = 1")
 	got = commandIn(t, env, "sandbox", "run", "-w", dir, "--patch", spoilt, "--yes")
 	if got.exit != run.ExitFail {

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// toolText writes a call of a tool as a model without calls of its own does.
+// toolText writes a tool call as a model without native tool calls does.
 func toolText(name, arguments string) string {
 	return "```tool\n{\"name\": \"" + name + "\", \"arguments\": " + arguments + "}\n```\n"
 }
 
-// A model on a real server looks around by tools, changes the draft and answers; the next question goes on from there, in
-// another process.
+// A model on a real server looks around with tools, changes the draft and answers. The next question continues from
+// there, in another process.
 func TestOllamaConversation(t *testing.T) {
 	s := serveOllama(t)
 	script := []scriptLine{

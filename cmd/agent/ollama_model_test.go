@@ -18,27 +18,26 @@ import (
 	"github.com/ollama/ollama/api"
 )
 
-// A scriptLine is one thing that a scripted model says, and to which questions.
+// A scriptLine is one answer of a scripted model, and the questions that it belongs to.
 type scriptLine struct {
-	// Begins is how the question begins, "" for whatever no other line knows.
+	// Begins is the beginning of the question, "" for questions that no other line fits.
 	Begins string
-	// Holds is a text that stands somewhere in it, "" for any.
+	// Holds is a text that occurs in the question, "" for any.
 	Holds string
-	// Says is the answer. No two lines say the same.
+	// Says is the answer. No two lines have the same answer.
 	Says string
 }
 
-// controlWord is the control word of the n-th line of a script: a prompt that ends in
-// it is answered with the line.
+// controlWord returns the control word of the n-th line of a script: the model answers a prompt that ends in it with
+// the line.
 func controlWord(n int) string { return fmt.Sprintf("<|line %d|>", n) }
 
-// chatTemplate returns the model's chat template, which ends every prompt in
-// the control word of the line that answers it: the last one that fits.
+// chatTemplate returns the model's chat template, which ends every prompt in the control word of the line that answers
+// it: the last one that fits.
 //
-// The model cannot read, the template can: Ollama renders it with Go's
-// templates. A text begins with another when it sorts from there on and before
-// whatever begins otherwise, and it holds another when some end of it begins
-// so.
+// The model cannot read, but the template can: Ollama renders it with Go's templates. A text begins with another if it
+// sorts at or after it and before everything that begins otherwise. A text contains another if one of its suffixes
+// begins with it.
 func chatTemplate(script []scriptLine) string {
 	begins := func(name, with string) string {
 		return fmt.Sprintf("(and (ge %s %s) (lt %s %s))", name, strconv.Quote(with), name, strconv.Quote(with+"\U0010ffff"))
@@ -61,7 +60,7 @@ func chatTemplate(script []scriptLine) string {
 	return t.String()
 }
 
-// The kinds of a token in a model file.
+// These are the kinds of a token in a model file.
 const (
 	normalToken  = 1
 	unknownToken = 2
@@ -73,13 +72,13 @@ const (
 // endToken is the token that ends an answer.
 const endToken = 2
 
-// A tokenChain is the vocabulary of a scripted model and which token follows which.
-// It is a Markov chain: what comes next depends on the last token alone.
+// A tokenChain is the vocabulary of a scripted model, with the successor of each token. It is a Markov chain: the next
+// token depends only on the last one.
 type tokenChain struct {
 	tokens []string
 	kinds  []int32
 	known  map[string]bool
-	// next holds what follows a token; endToken follows one that is not in it.
+	// next holds the successor of a token; a token without one is followed by endToken.
 	next map[int]int
 }
 
@@ -90,13 +89,13 @@ func (c *tokenChain) add(text string, kind int32) int {
 	return len(c.tokens) - 1
 }
 
-// newTokenChain returns the chain that says each line after its control word.
+// newTokenChain returns the chain that produces each line after its control word.
 func newTokenChain(script []scriptLine) (*tokenChain, error) {
 	c := &tokenChain{known: map[string]bool{}, next: map[int]int{}}
 	c.add("<unk>", unknownToken)
 	c.add("<s>", controlToken)
 	c.add("</s>", controlToken)
-	// A prompt is read as its bytes.
+	// A prompt is read as single bytes.
 	for b := range 256 {
 		c.add(fmt.Sprintf("<0x%02X>", b), byteToken)
 	}
@@ -114,11 +113,10 @@ func newTokenChain(script []scriptLine) (*tokenChain, error) {
 	return c, nil
 }
 
-// cut cuts a text into tokens of some 16 bytes, none of which is known or comes
-// twice: after each there must be one that follows. It returns nil when the
-// text cannot be told from what is known.
+// cut cuts a text into tokens of about 16 bytes. No token may be known or occur twice, since each has only one
+// successor. It returns nil if the text cannot be distinguished from known tokens.
 func (c *tokenChain) cut(text string) []string {
-	// So is a space written in a vocabulary of this kind.
+	// Vocabularies of this kind write a space like this.
 	text = strings.ReplaceAll(text, " ", "▁")
 	var pieces []string
 	for text != "" {
@@ -132,7 +130,7 @@ func (c *tokenChain) cut(text string) []string {
 			c.known[pieces[len(pieces)-1]] = true
 			continue
 		}
-		// An end that is known is no token of its own: the one before takes it.
+		// A known end cannot be its own token: the previous token takes it.
 		last := len(pieces) - 1
 		if last < 0 {
 			return nil
@@ -142,21 +140,20 @@ func (c *tokenChain) cut(text string) []string {
 	return pieces
 }
 
-// Lengths of the vectors of a model, beside the one that its chain decides.
+// These are the lengths of a model's vectors, except the one that its chain decides.
 const (
-	headWidth  = 64 // of one head of the attention
+	headWidth  = 64 // of one attention head
 	innerWidth = 32 // within the feed-forward step
 )
 
-// width returns the length of an embedding: a number for each token that
-// something follows and one for all the others, filled to whole heads.
+// width returns the length of an embedding: one number for each token with a successor and one for all others, rounded
+// up to whole heads.
 func (c *tokenChain) width() int { return (len(c.next) + headWidth) / headWidth * headWidth }
 
-// weights returns the embeddings, and the rows that the output is made with.
+// weights returns the embeddings, and the rows that produce the output.
 //
-// The embedding of a token is one number of a vector for itself, and the row
-// of the token that follows looks at that number. The last number stands for
-// all tokens that nothing follows, and leads to the end.
+// The embedding of a token is a vector with one number of its own, and the row of its successor reads that number. The
+// last number stands for all tokens without a successor, and leads to the end.
 func (c *tokenChain) weights() (embed, output []float32) {
 	width, at := c.width(), 0
 	embed, output = make([]float32, width*len(c.tokens)), make([]float32, width*len(c.tokens))
@@ -173,10 +170,10 @@ func (c *tokenChain) weights() (embed, output []float32) {
 	return embed, output
 }
 
-// modelFile returns a model file of the llama family whose likeliest answer
-// follows the chain. Its one layer adds nothing, since the weights are zero.
+// modelFile returns a model file of the llama family whose likeliest answer follows the chain. Its only layer adds
+// nothing, since its weights are zero.
 func (c *tokenChain) modelFile() []byte {
-	for len(c.tokens)%32 != 0 { // as many rows as are multiplied at a time
+	for len(c.tokens)%32 != 0 { // rows are multiplied in groups of this size
 		c.add(fmt.Sprintf("<pad %d>", len(c.tokens)), controlToken)
 	}
 	width := c.width()
@@ -199,19 +196,19 @@ func (c *tokenChain) modelFile() []byte {
 	return f.bytes()
 }
 
-// A ggufFile is a model file in the making: its values, and its tensors.
-// Source of the format: docs/gguf.md of ggml, version 3.
+// A ggufFile is a model file under construction: its values, and its tensors. The format is described in docs/gguf.md
+// of ggml, version 3.
 type ggufFile struct {
 	values, tensors       int
 	described, list, data bytes.Buffer
 }
 
-// head describes the model of a chain: one layer.
+// head describes the model of a chain, which has one layer.
 func (f *ggufFile) head(c *tokenChain) {
 	width := c.width()
 	f.value("general.architecture", "llama")
 	f.value("general.name", "script")
-	f.value("general.file_type", uint32(0)) // numbers of 32 bits
+	f.value("general.file_type", uint32(0)) // 32-bit numbers
 	f.value("llama.vocab_size", uint32(len(c.tokens)))
 	f.value("llama.context_length", uint32(32768))
 	f.value("llama.embedding_length", uint32(width))
@@ -224,7 +221,7 @@ func (f *ggufFile) head(c *tokenChain) {
 	f.value("tokenizer.ggml.model", "llama")
 	f.value("tokenizer.ggml.tokens", c.tokens)
 	f.value("tokenizer.ggml.token_type", c.kinds)
-	// So low that no bytes of a prompt are joined to a token of the script.
+	// The scores are so low that no bytes of a prompt are joined to a token of the script.
 	f.value("tokenizer.ggml.scores", slices.Repeat([]float32{-1e4}, len(c.tokens)))
 	f.value("tokenizer.ggml.bos_token_id", uint32(1))
 	f.value("tokenizer.ggml.eos_token_id", uint32(endToken))
@@ -233,7 +230,7 @@ func (f *ggufFile) head(c *tokenChain) {
 	f.value("tokenizer.ggml.add_space_prefix", false)
 }
 
-// putGGUF writes numbers as the format has them. A buffer takes everything.
+// putGGUF writes numbers in the form of the format. A buffer accepts everything.
 func putGGUF(b *bytes.Buffer, values ...any) {
 	for _, v := range values {
 		if s, ok := v.(string); ok {
@@ -241,18 +238,18 @@ func putGGUF(b *bytes.Buffer, values ...any) {
 			continue
 		}
 		if err := binary.Write(b, binary.LittleEndian, v); err != nil {
-			panic(err) // a type without a size: a mistake in this file
+			panic(err) // a type without a size, which is a mistake in this file
 		}
 	}
 }
 
-// The types of a value.
+// These are the types of a value.
 const (
 	ggufUint32, ggufInt32, ggufFloat32, ggufBool = uint32(4), uint32(5), uint32(6), uint32(7)
 	ggufString, ggufArray                        = uint32(8), uint32(9)
 )
 
-// value adds a value of one of the types that a model needs.
+// value adds a value of a type that a model needs.
 func (f *ggufFile) value(key string, v any) {
 	f.values++
 	b := &f.described
@@ -278,15 +275,15 @@ func (f *ggufFile) value(key string, v any) {
 	}
 }
 
-// ggufAlignment is the multiple at which tensors begin, in bytes.
+// ggufAlignment is the alignment of tensors, in bytes.
 const ggufAlignment = 32
 
-// padGGUF fills b to the alignment.
+// padGGUF pads b to the alignment.
 func padGGUF(b *bytes.Buffer) {
 	b.Write(make([]byte, (ggufAlignment-b.Len()%ggufAlignment)%ggufAlignment))
 }
 
-// tensor adds numbers of 32 bits; the first of the shape's lengths runs fastest.
+// tensor adds 32-bit numbers; the first length of the shape varies fastest.
 func (f *ggufFile) tensor(name string, numbers []float32, shape ...uint64) {
 	f.tensors++
 	putGGUF(&f.list, name, uint32(len(shape)), shape, uint32(0), uint64(f.data.Len()))
@@ -307,7 +304,7 @@ func (f *ggufFile) bytes() []byte {
 	return b.Bytes()
 }
 
-// createModel makes a model of that name on a server, which says the script.
+// createModel creates a model with this name on a server; it produces the script.
 func createModel(ctx context.Context, client *api.Client, name string, script []scriptLine) error {
 	c, err := newTokenChain(script)
 	if err != nil {
@@ -320,7 +317,7 @@ func createModel(ctx context.Context, client *api.Client, name string, script []
 	}
 	create := &api.CreateRequest{
 		Model: name, Files: map[string]string{"script.gguf": digest}, Template: chatTemplate(script),
-		// Threads wait for each other busily, which a machine with other work pays dearly.
+		// Threads busy-wait for each other, which is costly on a machine with other work.
 		Parameters: map[string]any{"num_thread": 1},
 	}
 	if err := client.Create(ctx, create, func(api.ProgressResponse) error { return nil }); err != nil {

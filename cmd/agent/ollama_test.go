@@ -22,11 +22,10 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// defective are the files of the example that have a defect, in their order.
-// The fix of the n-th is defects-answers/n.xml.
+// defective lists the files of the example that have a defect, in order. The fix of the n-th is defects-answers/n.xml.
 var defective = []string{"post/bands.py", "post/parcels.py", "post/tax.py"}
 
-// scripted returns a text of the example's answers.
+// scripted returns one of the example's answers.
 func scripted(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "defects-answers", name))
@@ -36,9 +35,8 @@ func scripted(t *testing.T, name string) string {
 	return string(text)
 }
 
-// loopScript says what the model answers to the questions of a loop over the
-// example: it takes up the first defective file whose predecessors the history
-// holds, fixes it, and remembers how far it came.
+// loopScript returns the model's answers to the questions of a loop over the example: it chooses the first defective
+// file whose predecessors are in the history, fixes it, and remembers its progress.
 func loopScript(t *testing.T) []scriptLine {
 	lines := []scriptLine{
 		{Begins: "", Says: "The script has no answer to this question.\n"},
@@ -50,10 +48,10 @@ func loopScript(t *testing.T) []scriptLine {
 		number := string(rune('1' + n))
 		choose.Says = file + "\n"
 		merge.Holds, merge.Says = "+++ b/"+file, scripted(t, "memory-"+number+".md")
-		// The plan names it in its first line: "Review post/tax.py and fix …".
+		// The plan names the file in its first line: "Review post/tax.py and fix …".
 		review := scriptLine{Begins: "Review " + file + " ", Says: scripted(t, number+".xml")}
 		lines = append(lines, choose, merge, review)
-		choose.Holds = "- `" + file + "`\n" // a heading of the history; the memory names files before their time
+		choose.Holds = "- `" + file + "`\n" // a heading of the history; the memory names files too early
 	}
 	return lines
 }
@@ -66,8 +64,7 @@ type ollamaServer struct {
 	log    bytes.Buffer
 }
 
-// serveOllama starts the server that AGENT_OLLAMA names, with a home of its own, and
-// waits until it answers.
+// serveOllama starts the server that AGENT_OLLAMA names, with its own home, and waits until it answers.
 func serveOllama(t *testing.T) *ollamaServer {
 	t.Helper()
 	program := os.Getenv("AGENT_OLLAMA")
@@ -85,7 +82,7 @@ func serveOllama(t *testing.T) *ollamaServer {
 	home := t.TempDir()
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "OLLAMA_HOST=" + s.host, "OLLAMA_MODELS=" + filepath.Join(home, "models")}
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
-	// Its runner is a process of its own.
+	// Its runner is a separate process.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.client = api.NewClient(&url.URL{Scheme: "http", Host: s.host}, http.DefaultClient)
 	if err := s.cmd.Start(); err != nil {
@@ -102,7 +99,7 @@ func serveOllama(t *testing.T) *ollamaServer {
 	return s
 }
 
-// stop ends the server and all that it started. A second call does nothing.
+// stop ends the server and every process that it started. A second call does nothing.
 func (s *ollamaServer) stop() {
 	if s.cmd.ProcessState == nil {
 		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
@@ -110,13 +107,13 @@ func (s *ollamaServer) stop() {
 	}
 }
 
-// A loopUser is somebody with the agent, a database and an Ollama server.
+// A loopUser is a user of the agent with a database and an Ollama server.
 type loopUser struct {
 	env []string
 	db  string
 }
 
-// newLoopUser returns a user whose one model is the scripted one on a server.
+// newLoopUser returns a user whose only model is the scripted one on a server.
 func newLoopUser(t *testing.T, host string) loopUser {
 	_, db := storetest.New(t)
 	home := t.TempDir()
@@ -131,7 +128,7 @@ func newLoopUser(t *testing.T, host string) loopUser {
 	return u
 }
 
-// agent runs a command that is to end well, and returns its stdout.
+// agent runs a command that must succeed, and returns its stdout.
 func (u loopUser) agent(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -145,7 +142,7 @@ func (u loopUser) agent(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// rows asks the record, and returns the rows without their heading.
+// rows queries the record, and returns the rows without their heading.
 func (u loopUser) rows(t *testing.T, query string) [][]string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(u.agent(t, "sql", "--csv", query))).ReadAll()
@@ -155,7 +152,7 @@ func (u loopUser) rows(t *testing.T, query string) [][]string {
 	return rows[1:]
 }
 
-// defectsCopy is a copy of the example workspace.
+// defectsCopy copies the example workspace.
 func defectsCopy(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "post")
@@ -165,8 +162,7 @@ func defectsCopy(t *testing.T) string {
 	return dir
 }
 
-// filesOf returns the files of a workspace by path; what the agent keeps in
-// .agent is none of them.
+// filesOf returns the files of a workspace by path, without those that the agent keeps in .agent.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -189,15 +185,15 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// The server renders the template and the model follows it: every line comes
-// back as it was written, to the question that it answers.
+// The server renders the template and the model follows it: every line comes back as written, for the question that it
+// answers.
 func TestOllamaSaysTheScript(t *testing.T) {
 	s := serveOllama(t)
 	lines := loopScript(t)
 	if err := createModel(t.Context(), s.client, "scripted", lines); err != nil {
 		t.Fatalf("%v\n%s", err, &s.log)
 	}
-	// A memory that names files which are still to be looked at decides nothing.
+	// The memory names files that are still to be reviewed, which must decide nothing.
 	for _, l := range lines {
 		question := l.Begins + " and so on: é, \"quoted\"\n" + scripted(t, "memory-1.md") + l.Holds
 		if got := askScripted(t, s.client, "scripted", question); got != l.Says {
@@ -206,8 +202,8 @@ func TestOllamaSaysTheScript(t *testing.T) {
 	}
 }
 
-// Three iterations of the loop with a real server find the three defects; with
-// the server gone the record makes the same three promotions again.
+// Three iterations of the loop with a real server fix the three defects. Without the server, the record makes the same
+// three promotions again.
 func TestOllamaLoop(t *testing.T) {
 	s := serveOllama(t)
 	if err := createModel(t.Context(), s.client, "scripted", loopScript(t)); err != nil {
@@ -254,7 +250,7 @@ func TestOllamaLoop(t *testing.T) {
 	}
 }
 
-// learned checks what the loop left in SQL: history, memory and ledger.
+// learned checks what the loop recorded in SQL: history, memory and ledger.
 func (u loopUser) learned(t *testing.T, dir string) {
 	t.Helper()
 	in := " where workspace = '" + dir + "' "
@@ -268,7 +264,7 @@ func (u loopUser) learned(t *testing.T, dir string) {
 		}
 	}
 	memory := u.rows(t, "select text from v_memory"+in+"order by iteration")
-	var remembered [][]string // the second was compressed
+	var remembered [][]string // the second memory was compressed
 	for _, name := range []string{"memory-1.md", "memory-2-short.md", "memory-3.md"} {
 		remembered = append(remembered, []string{strings.TrimSpace(scripted(t, name))})
 	}

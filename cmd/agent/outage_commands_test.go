@@ -17,20 +17,20 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// What a command stands on. The engine is asked for the database too, where none is configured.
+// These are what a command needs. Without a configured database the engine provides it.
 const (
 	noneNeeded = iota
 	needsDatabase
 	needsEngine
 )
 
-// stands says what each command stands on, with arguments that are right. A new command has a row here.
+// stands lists what each command needs, with valid arguments. A new command needs a row here.
 var stands = map[string]struct {
 	on   int
 	args []string
 }{
 	"sandbox run": {needsEngine, []string{"--patch", "PATCH", "--yes"}}, "sandbox loop": {needsEngine, []string{"--iterations", "1", "--yes", "--model", "ollama/none"}},
-	"sandbox exec": {needsEngine, []string{"true"}}, "sandbox shell": {noneNeeded, nil}, // a shell asks for a terminal first
+	"sandbox exec": {needsEngine, []string{"true"}}, "sandbox shell": {noneNeeded, nil}, // a shell checks for a terminal first
 	"plan list": {needsDatabase, nil}, "plan show": {needsDatabase, nil}, "plan drop": {needsDatabase, []string{"9"}},
 	"plan edit": {needsDatabase, []string{"9", "--print"}}, "build": {needsEngine, []string{"--plan", "9", "--model", "ollama/none"}}, "roles": {noneNeeded, nil}, "loop": {needsEngine, []string{"--resume", "--model", "ollama/none"}},
 	"jobs list": {needsDatabase, nil}, "jobs show": {needsDatabase, []string{"9"}}, "jobs pause": {needsDatabase, []string{"9"}}, "jobs resume": {needsDatabase, []string{"9"}}, "jobs cancel": {needsDatabase, []string{"9"}},
@@ -51,7 +51,7 @@ var stands = map[string]struct {
 	"review": {needsDatabase, []string{"--json"}}, "undo": {needsDatabase, []string{"zzzz"}}, "blame": {needsDatabase, []string{"shop/stock.py", "-w", "SHOP"}},
 	"analyze": {needsEngine, nil}, "context": {needsDatabase, []string{"shop/stock.py", "-w", "SHOP"}}, "sql": {needsDatabase, []string{"v_runs"}},
 	"db url": {noneNeeded, nil}, "db up": {needsDatabase, nil}, "db migrate": {needsDatabase, nil}, "db prune": {needsDatabase, []string{"--older-than", "90d", "--dry-run"}},
-	"db down":      {noneNeeded, nil}, // refused, with a database of the user's own
+	"db down":      {noneNeeded, nil}, // refused if the user has a database of their own
 	"images build": {needsEngine, nil}, "images list": {needsEngine, nil}, "images prune": {needsEngine, nil},
 	"doctor": {needsEngine, nil}, "config": {noneNeeded, nil}, "keys": {needsDatabase, nil},
 	"self rebuild": {needsEngine, []string{"-w", "SELF", "--yes"}}, "self status": {noneNeeded, nil}, "self rollback": {needsEngine, nil}, "self list": {noneNeeded, nil},
@@ -65,7 +65,7 @@ var stands = map[string]struct {
 	"help": {noneNeeded, nil}, "man": {noneNeeded, nil}, "schema": {noneNeeded, nil}, "completion bash": {noneNeeded, nil}, "completion zsh": {noneNeeded, nil}, "completion fish": {noneNeeded, nil}, "version": {noneNeeded, nil},
 }
 
-// withoutEngine runs a command as its own process, with an engine's socket that is not there.
+// withoutEngine runs a command as a separate process, with a missing engine socket.
 func withoutEngine(t *testing.T, url, path string) execution {
 	t.Helper()
 	top := t.TempDir()
@@ -100,7 +100,7 @@ func withoutEngine(t *testing.T, url, path string) execution {
 	return execution{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// withoutAny runs every command by withoutEngine. Most of them do nothing but wait, so many do so at once.
+// withoutAny runs every command with withoutEngine. Most of them only wait, so many run at the same time.
 func withoutAny(t *testing.T, url string) map[string]execution {
 	t.Helper()
 	paths := leaves()
@@ -134,7 +134,7 @@ func commitAll(t *testing.T, dir string) {
 	}
 }
 
-// leaves are the commands that do something, by their paths.
+// leaves returns the commands that do something, by their paths.
 func leaves() (paths []string) {
 	walk(newApp(quiet()).Commands, func(path string, cmd *cli.Command) {
 		if len(cmd.Subcommands) == 0 || cmd.Name == "mcp" {
@@ -159,14 +159,14 @@ func TestEveryCommandSaysWhatItStandsOn(t *testing.T) {
 	}
 }
 
-// Without an engine every command that needs none works, and the others say at once what is missing.
+// Without an engine, every command that needs none works, and the others say at once what is missing.
 func TestCommandsWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.New(t)
 	missing := func(got execution) bool {
 		return got.exit == run.ExitInfra && strings.Contains(got.stdout+got.stderr, "no Docker engine at unix://")
 	}
-	// With a database elsewhere.
+	// The database is elsewhere.
 	for path, got := range withoutAny(t, url) {
 		switch needs := stands[path].on == needsEngine; {
 		case needs && path == "doctor":
@@ -179,7 +179,7 @@ func TestCommandsWithoutAnEngine(t *testing.T) {
 			t.Errorf("agent %s needs no engine: %+v", path, got)
 		}
 	}
-	// The agent's own database lives on the engine.
+	// The agent's own database needs the engine.
 	for path, got := range withoutAny(t, "") {
 		switch needs := stands[path].on != noneNeeded || path == "db url" || path == "db down"; {
 		case needs && !missing(got):
@@ -190,7 +190,7 @@ func TestCommandsWithoutAnEngine(t *testing.T) {
 	}
 }
 
-// A database that does not answer is told before it is given up.
+// A command reports that its database does not answer before it gives up.
 func TestCommandsWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	const gone = "postgres://agent:canary-s3cret@127.0.0.1:1/agent"
@@ -208,12 +208,12 @@ func TestCommandsWithoutADatabase(t *testing.T) {
 	}
 }
 
-// Whatever is typed wrongly ends with exit code 2, nothing on stdout and the next thing to do.
+// Invalid input ends with exit code 2, nothing on stdout, and a hint at what to do next.
 func TestNonsenseNamesTheCure(t *testing.T) {
 	t.Parallel()
 	for _, path := range leaves() {
 		for _, wrong := range [][]string{{"--nonsense"}, {"--nonsense=1"}, {"a", "b", "c"}, {"--json=perhaps"}} {
-			// A command to run, and what git gives to hooks, may be anything.
+			// A command to run, and the arguments that git passes to hooks, may be anything.
 			if wrong[0] == "a" && slices.Contains([]string{"sandbox exec", "hook pre-commit", "hook pre-push"}, path) {
 				continue
 			}
@@ -245,7 +245,7 @@ func TestNonsenseNamesTheCure(t *testing.T) {
 	}
 }
 
-// What is not in the record is an error of usage, in words that say what was looked for.
+// A name that is not in the record is a usage error that says what was looked for.
 func TestWhatIsNotThereIsAnError(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.New(t)

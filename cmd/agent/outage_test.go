@@ -18,23 +18,22 @@ import (
 	"agent/orchestrator/run"
 )
 
-// outage is how long the database is away: longer than the
-// time that a write is given once nobody waits for it.
+// outage is how long the database is away: longer than a write may take once no one waits for it.
 const outage = 12 * time.Second
 
-// A barrier is the way to a database or an engine, and can be shut: then nobody
-// listens, as while a machine restarts.
+// A barrier stands in front of a database or an engine. While it is shut, nothing listens, as during a restart of the
+// machine.
 type barrier struct {
 	network, server, address string
 
 	mu       sync.Mutex
 	listener net.Listener
-	shutting bool // what comes now is let go at once
+	shutting bool // new connections are closed at once
 	open     map[net.Conn]bool
 	carrying sync.WaitGroup
 }
 
-// newGate returns a barrier before the database at dsn, and the address through it.
+// newGate returns a barrier in front of the database at dsn, and the address through it.
 func newGate(t *testing.T, dsn string) (*barrier, string) {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -48,7 +47,7 @@ func newGate(t *testing.T, dsn string) (*barrier, string) {
 	return g, u.String()
 }
 
-// lift listens.
+// lift starts to listen.
 func (g *barrier) lift(t *testing.T) {
 	t.Helper()
 	g.mu.Lock()
@@ -70,7 +69,7 @@ func (g *barrier) lift(t *testing.T) {
 	})
 }
 
-// shut ends every connection and listens no more.
+// shut ends every connection and stops listening.
 func (g *barrier) shut() {
 	g.mu.Lock()
 	g.shutting = true
@@ -82,7 +81,7 @@ func (g *barrier) shut() {
 	g.carrying.Wait()
 }
 
-// away is an outage.
+// away shuts the barrier for the duration of an outage.
 func (g *barrier) away(t *testing.T) {
 	g.shut()
 	time.Sleep(outage)
@@ -118,23 +117,22 @@ func (g *barrier) carry(client net.Conn) {
 	delete(g.open, server)
 }
 
-// endOf tells the other end that no more comes; an answer may still be under way.
+// endOf tells the other end that nothing more comes; an answer may still be on its way.
 func endOf(conn net.Conn) {
 	if half, ok := conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		conn.Close()
 	}
 }
 
-// The database goes away before the question, again while the model answers,
-// and again while the candidate is judged: the run waits each time, pays for
-// the answer once, and ends as if nothing had been.
+// The database goes away before the question, while the model answers, and while the candidate is judged. The run waits
+// each time, pays for the answer once, and ends as if nothing had happened.
 func TestARunWaitsForItsDatabase(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, ailment{})
 	g, through := newGate(t, x.url)
 	var once sync.Once
 	x.model.Choose(func(llmtest.Request) llmtest.Step {
-		// Back before the answer is whole, and it could not be recorded late.
+		// If it were back before the answer is complete, the answer would not be recorded late.
 		once.Do(func() { go g.away(t) })
 		return llmtest.Step{Text: "<EDIT file=\"main.py\">\n<SEARCH>\nprint(a, b)\n</SEARCH>\n<REPLACE>\nprint(b, a)\n</REPLACE>\n</EDIT>\n", Delay: time.Second}
 	})

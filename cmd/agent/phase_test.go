@@ -17,16 +17,15 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// A failpoint holds a run at one of its writes: a trigger of the test's own schema
-// waits for a lock that the test has. So the run stands between two phases for as
-// long as the test wants, and the program needs no hook for that.
+// A failpoint holds a run at one of its writes: a trigger in the test's own schema waits for a lock that the test
+// holds. So the run stands between two phases for as long as the test wants, without a hook in the program.
 type failpoint struct {
 	conn *pgx.Conn
 	key  int64
 }
 
-// newFailpoint makes the triggers, which are idle at first; more are tables beside those of a run. A row that has a column
-// answered, and is, is in a place of its own.
+// newFailpoint creates the triggers, which do nothing at first; more are tables in addition to those of a run. A row
+// whose column answered is true has a place of its own.
 func newFailpoint(t *testing.T, url string, more ...string) *failpoint {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -60,14 +59,14 @@ func (f *failpoint) do(t *testing.T, sql string, args ...any) {
 	}
 }
 
-// set has the next run wait before a write, "table state", until lift.
+// set makes the next run wait before a write, "table state", until lift.
 func (f *failpoint) set(t *testing.T, place string) {
 	t.Helper()
 	f.do(t, "select pg_advisory_lock($1)", f.key)
 	f.do(t, "insert into failpoint values ($1, false)", place)
 }
 
-// reached waits until the run does, and returns the server's process that it waits in.
+// reached waits until the run is held, and returns the server's process in which it waits.
 func (f *failpoint) reached(t *testing.T) (pid int) {
 	t.Helper()
 	const waiting = "select coalesce(max(pid), 0) from pg_locks where locktype = 'advisory' and not granted and objid = $1"
@@ -84,16 +83,16 @@ func (f *failpoint) reached(t *testing.T) (pid int) {
 	return 0
 }
 
-// lift lets whatever waits go on, and no run wait any more.
+// lift lets a waiting run continue, and holds no further one.
 func (f *failpoint) lift(t *testing.T) {
 	t.Helper()
 	f.do(t, "delete from failpoint")
 	f.do(t, "select pg_advisory_unlock($1)", f.key)
 }
 
-// Between any two phases the agent is killed, or the database drops its connection.
-// A killed run leaves the tree as it was before the renames, and as it is after the
-// patch from then on; one that lost its connection ends as if nothing had been.
+// Between any two phases the agent is killed, or the database drops its connection. A killed run leaves the tree as it
+// was until the renames, and as the patch makes it from then on. A run that lost its connection ends as if nothing had
+// happened.
 func TestEveryPhaseMayEndBadly(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
@@ -154,8 +153,8 @@ func TestEveryPhaseMayEndBadly(t *testing.T) {
 	}
 }
 
-// A database that has no room for the evidence leaves nothing promoted, and the next
-// command, when there is room again, finds all settled.
+// If the database has no room for the evidence, nothing is promoted. Once there is room again, the next command settles
+// everything.
 func TestWithoutRoomForTheRecordNothingIsPromoted(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
@@ -182,7 +181,7 @@ func TestWithoutRoomForTheRecordNothingIsPromoted(t *testing.T) {
 	}
 }
 
-// replacements put something else in the place of a workspace that was moved aside.
+// replacements put something else in the place of a workspace that was moved away.
 var replacements = []func(dir, aside string) error{
 	func(dir, _ string) error { return os.CopyFS(dir, os.DirFS(scripts)) },
 	func(dir, aside string) error { return os.Symlink(aside, dir) },
@@ -191,9 +190,8 @@ var replacements = []func(dir, aside string) error{
 	},
 }
 
-// Between any two phases another directory, or a link, takes the place of the workspace.
-// Nothing is written to what is there then, nor to where a link leads, and nothing to the
-// workspace that was moved unless all was.
+// Between any two phases another directory, or a link, replaces the workspace. Nothing is written to the replacement or
+// to the target of a link, and the moved workspace gets either the whole change or nothing.
 func TestAWorkspaceIsReplacedBetweenAnyTwoPhases(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)

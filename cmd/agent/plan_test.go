@@ -18,7 +18,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// ledgerProject are a project of a few modules, each with its tests.
+// ledgerProject is a project of a few modules, each with its tests.
 var ledgerProject = map[string]string{
 	"README.md":            "# Ledger\n\nAmounts, entries and reports.\n",
 	"ledger/__init__.py":   "",
@@ -29,14 +29,14 @@ var ledgerProject = map[string]string{
 	"tests/test_report.py": "from ledger.report import report\n\n\ndef test_a_report_ends_with_the_total():\n    assert report([(\"tea\", 2), (\"bread\", 3.5)]).splitlines()[-1].startswith(\"total: 5.50\")\n",
 }
 
-// ledgerScripts are the same as scripts, which a box judges in a fraction of the time: for what is killed or stopped again and again.
+// ledgerScripts is the same project as scripts, which a box judges in a fraction of the time, for tests that kill or stop again and again.
 var ledgerScripts = map[string]string{
 	"README.md":       ledgerProject["README.md"],
 	"ledger/money.sh": "#!/bin/sh\n# Shows an amount.\nprintf '%.2f\\n' \"$1\"\n",
 	"ledger/entry.sh": "#!/bin/sh\n# Shows an entry.\necho \"$1: $(sh ledger/money.sh \"$2\")\"\n",
 }
 
-// scriptChores are some of ledgerChores in ledgerScripts: two in a row, one that fails and is planned anew, and one of documents.
+// scriptChores returns some of ledgerChores for ledgerScripts: two in a row, one that fails and is planned again, and one for documents.
 func scriptChores() []ledgerChore {
 	all := ledgerChores()
 	money, entry, names, readme := all[0], all[1], all[6], all[7]
@@ -46,7 +46,7 @@ func scriptChores() []ledgerChore {
 	return []ledgerChore{money, entry, names, readme}
 }
 
-// otherwise is what the planner wants in place of the task that failed, in ledgerProject and in ledgerScripts.
+// otherwise is the task with which the planner replaces the failed one, in ledgerProject and in ledgerScripts.
 var otherwise = ledgerChore{"names are checked otherwise", "INDIA names are checked otherwise.", "ledger/entry.py", "", []int{2}, "worker", []string{
 	mend("ledger/entry.py", "    return f\"{name}: {show(amount, currency)}\"", "    return f\"{name.strip()}: {show(amount, currency)}\""),
 }}
@@ -55,7 +55,7 @@ var otherwiseInScripts = ledgerChore{otherwise.title, otherwise.goal, "ledger/en
 	mend("ledger/entry.sh", `echo "$1: $(sh ledger/money.sh "$2" "${3:-EUR}")"`, `echo "${1:-?}: $(sh ledger/money.sh "$2" "${3:-EUR}")"`),
 }}
 
-// ledgerChore is a task of the plan for it: what it is told, and the answers of whoever carries it out, one try after the other.
+// ledgerChore is a task of a plan for the project: its instructions, and the worker's answers, one for each try.
 type ledgerChore struct {
 	title, goal, files, creates string
 	after                       []int
@@ -63,17 +63,17 @@ type ledgerChore struct {
 	answers                     []string
 }
 
-// mend is an edit of a file.
+// mend returns an edit of a file.
 func mend(file, from, to string) string {
 	return fmt.Sprintf("<THOUGHT>\nas it was asked\n</THOUGHT>\n<EDIT file=%q>\n<SEARCH>\n%s\n</SEARCH>\n<REPLACE>\n%s\n</REPLACE>\n</EDIT>\n", file, from, to)
 }
 
-// anew is a new file.
+// anew returns a new file.
 func anew(file, text string) string {
 	return fmt.Sprintf("<THOUGHT>\nas it was asked\n</THOUGHT>\n<FILE file=%q>\n%s</FILE>\n", file, text)
 }
 
-// ledgerChores are a diamond (1, then 2 and 3, then 4), two in a row (5, 6), one that fails and is planned anew (7), and one of documents.
+// ledgerChores returns a diamond (1, then 2 and 3, then 4), two in a row (5, 6), one that fails and is replanned (7), and a document.
 func ledgerChores() []ledgerChore {
 	return []ledgerChore{
 		{"money has a currency", "ALPHA show() takes a currency and puts it behind the amount.", "ledger/money.py", "", nil, "worker", []string{
@@ -101,7 +101,7 @@ func ledgerChores() []ledgerChore {
 	}
 }
 
-// planText is the planner's answer with these tasks, numbered from first.
+// planText returns the planner's answer with these tasks, numbered from first.
 func planText(t *testing.T, first int, tasks ...ledgerChore) string {
 	t.Helper()
 	var list []map[string]any
@@ -129,7 +129,7 @@ type plannedHouse struct {
 	model *llmtest.Server
 }
 
-// newPlannedHouse returns one of ledgerProject, whose planner makes the plan of ledgerChores.
+// newPlannedHouse returns a house of ledgerProject, whose planner makes the plan of ledgerChores.
 func newPlannedHouse(t *testing.T) *plannedHouse {
 	t.Helper()
 	h := newHouseOf(t, ledgerProject)
@@ -137,7 +137,7 @@ func newPlannedHouse(t *testing.T) *plannedHouse {
 	return h
 }
 
-// newHouseOf returns one of these files, whose model says nothing yet.
+// newHouseOf returns a house with these files, whose model has no answers yet.
 func newHouseOf(t *testing.T, project map[string]string) *plannedHouse {
 	t.Helper()
 	_, url := storetest.Warm(t)
@@ -164,7 +164,7 @@ func newHouseOf(t *testing.T, project map[string]string) *plannedHouse {
 	return h
 }
 
-// answers reads the question as a model does, so that a question that is asked again gets the same answer: these tasks, and another in place of one that failed.
+// answers depends on the question alone, so that a repeated question gets the same answer. otherwise replaces the task that failed.
 func (h *plannedHouse) answers(t *testing.T, tasks []ledgerChore, otherwise ledgerChore) func(llmtest.Request) llmtest.Step {
 	plan, again := planText(t, 1, tasks...), planText(t, 20, otherwise)
 	tasks = append(slices.Clone(tasks), otherwise)
@@ -187,14 +187,14 @@ func (h *plannedHouse) answers(t *testing.T, tasks []ledgerChore, otherwise ledg
 	}
 }
 
-// command is a call of the program.
+// command returns a call of the program.
 func (h *plannedHouse) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(agentProgram, args...)
 	cmd.Env, cmd.Dir = h.env, h.work
 	return cmd
 }
 
-// says runs a command that is to end well, and returns what it printed.
+// says runs a command that must succeed, and returns its output.
 func (h *plannedHouse) says(t *testing.T, args ...string) string {
 	t.Helper()
 	var stderr strings.Builder
@@ -214,17 +214,17 @@ func (h *plannedHouse) value(t *testing.T, query string) string {
 	return strings.TrimSpace(value)
 }
 
-// asPlanned is what a file holds once all of ledgerChores are done.
+// asPlanned maps each file to a text that it contains once all of ledgerChores are done.
 var asPlanned = map[string]string{
 	"ledger/money.py": "currency=\"EUR\"", "ledger/entry.py": "{name.strip()}: {show(amount, currency)}", "ledger/total.py": "round(sum(amounts), 2)",
 	"ledger/report.py": "total(a for _, a in entries), currency)", "ledger/rates.py": "\"USD\": 1.1", "tests/test_rates.py": "== 11.0", "README.md": "Amounts with their currency",
 	"ledger/money.sh": "${2:-EUR}", "ledger/entry.sh": `"${1:-?}: $(sh ledger/money.sh "$2" "${3:-EUR}")"`,
 }
 
-// plannedFiles are those of ledgerProject that the plan changes.
+// plannedFiles are the files of ledgerProject that the plan changes.
 var plannedFiles = slices.DeleteFunc(slices.Collect(maps.Keys(asPlanned)), func(name string) bool { return strings.HasSuffix(name, ".sh") })
 
-// finished checks what the plan of that number came to: these files are as planned, and its tasks ended so.
+// finished checks the result of the plan with that number: these files are as planned, and its tasks have these states.
 func (h *plannedHouse) finished(t *testing.T, plan, tasks string, files ...string) {
 	t.Helper()
 	for _, name := range files {
@@ -238,7 +238,7 @@ func (h *plannedHouse) finished(t *testing.T, plan, tasks string, files ...strin
 		"select string_agg(task || ' ' || state, '; ' order by task) from v_tasks where plan = " + plan: tasks,
 		"select count(*) from v_promotions where status = 'committed'":                                  plan,
 		"select count(*) from v_roles where role in ('planner', 'worker', 'librarian', 'reviewer')":     "4",
-		// No question that was answered was paid for twice.
+		// No answered question was paid for twice.
 		"select count(*) from (select from v_model_calls where ended is not null and error_kind is null group by run, iteration, step having count(*) > 1 and run is not null) x": "0",
 	} {
 		if got := h.value(t, query); got != want {
@@ -247,8 +247,8 @@ func (h *plannedHouse) finished(t *testing.T, plan, tasks string, files ...strin
 	}
 }
 
-// A goal of eight tasks is planned, carried out in real boxes, reviewed and delivered: as one commit a task, with the tree of the
-// repository as it should be.
+// A goal of eight tasks is planned, carried out in real boxes, reviewed and delivered, with one commit for each task
+// and the expected tree in the repository.
 func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 	t.Parallel()
 	h := newPlannedHouse(t)
@@ -278,7 +278,7 @@ func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 	if blamed := h.says(t, "blame", "ledger/money.py"); !strings.Contains(blamed, "gemini") {
 		t.Errorf("blame names no model:\n%s", blamed)
 	}
-	// Once more from the record, with no model that could be asked: the same states and bytes.
+	// Repeated from the record, with no model to ask, the states and bytes are the same.
 	built := gitSays(t, h.work, "rev-parse", "HEAD^{tree}")
 	gitSays(t, h.work, "reset", "--hard", "-q", "HEAD~8")
 	h.model.Close()
@@ -286,7 +286,7 @@ func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 	if !strings.Contains(told, "plan 1 carried out again: identical") {
 		t.Errorf("told is\n%s", told)
 	}
-	// Who wrote it is who wrote what was carried out again.
+	// The author is the model that wrote the original.
 	if blamed := h.says(t, "blame", "ledger/money.py"); !strings.Contains(blamed, "gemini") {
 		t.Errorf("blame names no model:\n%s", blamed)
 	}
@@ -297,7 +297,7 @@ func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 	h.finished(t, "2", tasks, plannedFiles...)
 }
 
-// gitSays is what git prints.
+// gitSays returns the output of git.
 func gitSays(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -309,10 +309,10 @@ func gitSays(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// planKills is how often the work on a plan is killed, unless the variable of the test says otherwise.
+// planKills is how often the work on a plan is killed, unless the test's variable says otherwise.
 const planKills = 6
 
-// killsOf is how often a test kills: as the variable says, or else n times.
+// killsOf returns how often a test kills: the value of the variable, or else n.
 func killsOf(variable string, n int) int {
 	if given, err := strconv.Atoi(os.Getenv(variable)); err == nil {
 		return given
@@ -320,8 +320,8 @@ func killsOf(variable string, n int) int {
 	return n
 }
 
-// killed runs commands that are killed at random instants, one after the other, and then one that is not, until one comes to its end. command names the next one,
-// none where the work is done already. The workspace is as before until it is as whole says that it should be.
+// killed runs commands that are killed at random instants, one after the other, then one that is not killed, until one succeeds.
+// command returns the next one, or none if the work is done. The workspace stays as before until whole reports that it is as expected.
 func (h *plannedHouse) killed(t *testing.T, kills int, before string, whole func() bool, command func() []string) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -361,7 +361,7 @@ func (h *plannedHouse) killed(t *testing.T, kills int, before string, whole func
 			}
 			<-ended
 		}
-		// Killed in its last moments it may have written all, and never a part.
+		// A command killed in its last moments may have written everything, but never a part.
 		if got := snapshotOf(t, h.work); got != before {
 			h.says(t, "runs", "list") // settles a journal
 			if whole() {
@@ -374,8 +374,8 @@ func (h *plannedHouse) killed(t *testing.T, kills int, before string, whole func
 	}
 }
 
-// The work on a plan is killed at random instants, again and again: the workspace is as it was until it is as it should be, and no question that
-// was answered is paid for twice.
+// The work on a plan is killed at random instants, again and again. The workspace stays as it was until it is as
+// planned, and no answered question is paid for twice.
 func TestAPlanThatIsKilledIsCarriedOn(t *testing.T) {
 	t.Parallel()
 	h := newHouseOf(t, ledgerScripts)

@@ -8,12 +8,12 @@ import (
 	"agent/orchestrator/forge/forgetest"
 )
 
-// An issue is planned, its tasks are done in real boxes, and the pull request has one commit a task, each judged; it is reviewed
-// as anybody's, once. What the issue says is data for who does the tasks, and neither title nor branch.
+// An issue is planned, its tasks are done in real boxes, and the pull request has one judged commit for each task. It
+// is reviewed once, like any other. The text of the issue is data for the workers, and never the title or the branch.
 func TestAnIssueIsPlannedAndBecomesAPullRequest(t *testing.T) {
 	t.Parallel()
 	h := newPlannedHouse(t)
-	tasks := ledgerChores()[:4] // a diamond
+	tasks := ledgerChores()[:4] // the diamond
 	h.model.Choose(h.answers(t, tasks, otherwise))
 	g := forgetest.NewGit(t)
 	g.Repository(t, "shop/ledger", nil)

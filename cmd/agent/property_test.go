@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever words are typed, reordering loses none, invents none but the mark,
-// and puts every flag before every argument.
+// Whatever words are typed, reordering loses none, adds none except the mark, and puts every flag before every
+// argument.
 func TestReorderingLosesNothing(t *testing.T) {
 	t.Parallel()
 	words := rapid.SampledFrom([]string{
@@ -22,7 +22,7 @@ func TestReorderingLosesNothing(t *testing.T) {
 		if err != nil {
 			return // an unknown command
 		}
-		// The mark is put in where an argument needs it, and left out where none does.
+		// The mark is added where an argument needs it, and removed where none does.
 		mark := func(arg string) bool { return arg == "--" }
 		want, have := slices.DeleteFunc(slices.Clone(args), mark), slices.DeleteFunc(slices.Clone(got), mark)
 		if marks := len(args) - len(want) - (len(got) - len(have)); marks < -1 || marks > 1 {

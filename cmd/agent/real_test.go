@@ -10,19 +10,18 @@ import (
 	"agent/images/dependencies"
 )
 
-// A realCommit is a row of testdata/real.tsv: a commit of a public repository that its own
-// maintainers and its own CI accepted.
+// A realCommit is a row of testdata/real.tsv: a commit of a public repository that its maintainers and its CI accepted.
 type realCommit struct {
 	language, repository, commit string
-	// What is expected of it, and of its program reversed while its tests stay; why, where
-	// that is not pass and refused.
+	// The expected results of the commit, and of its program reversed with its tests kept; why explains them where they
+	// are not pass and refused.
 	forward, reversed, why string
 }
 
-// recordedCommits is the table of commits that the bench judges where nobody names another.
+// recordedCommits is the table of commits that the bench judges unless another is named.
 const recordedCommits = "testdata/real.tsv"
 
-// realCommits reads a table of commits, and by repository the packages of Debian that its tests need.
+// realCommits reads a table of commits, and the Debian packages that each repository's tests need.
 func realCommits(t *testing.T, table string) (list []realCommit, packages map[string][]string) {
 	t.Helper()
 	data, err := os.ReadFile(table)
@@ -46,7 +45,7 @@ func realCommits(t *testing.T, table string) (list []realCommit, packages map[st
 	return list, packages
 }
 
-// The bench of real commits takes hours: that its list is whole is seen without it.
+// The bench of real commits takes hours, so this test checks without it that its list is complete.
 func TestRealCommitsAreWellFormed(t *testing.T) {
 	t.Parallel()
 	name, commit := regexp.MustCompile(`^[\w.-]+/[\w.-]+$`), regexp.MustCompile(`^[0-9a-f]{40}$`)

@@ -15,7 +15,7 @@ func TestTheRecordIsShownAsSarif(t *testing.T) {
 		t.Error(got)
 	}
 	h.ask(t, run.ExitUsage, "runs", "show", "--sarif", "-", "--json")
-	// Only a flag excludes a flag: JSON is what the environment may ask for throughout.
+	// Only a flag excludes another flag: the environment may ask for JSON everywhere.
 	h.env["AGENT_JSON"] = "true"
 	if again := h.ask(t, run.ExitDone, "runs", "show", "--sarif", "-", rejectedRun).stdout; again != got {
 		t.Error(again)

@@ -28,21 +28,20 @@ import (
 	"agent/verify/policy"
 )
 
-// A pastRuns is a record with runs in it, and the workspace they ran on. No
-// engine is needed to make it, nor to read it.
+// A pastRuns is a record with runs, and the workspace that they ran on. Neither making nor reading it needs an engine.
 type pastRuns struct {
 	db  *store.DB
 	env map[string]string
 	dir string
 }
 
-// Names of runs in the histories, the older first.
+// These are the names of runs in the histories, the older one first.
 const (
 	promotedRun = "1k3aaaaaaaaa"
 	rejectedRun = "1k3bbbbbbbbb"
 )
 
-// aChange changes shop.py, and takes a file away.
+// aChange returns a changeset that modifies shop.py and deletes a file.
 func aChange() workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Delete, Path: "old.py", Before: []byte("print('old')\n"), Mode: 0o644},
@@ -50,8 +49,7 @@ func aChange() workspace.Changeset {
 	}}
 }
 
-// newHistory records one promoted run and one that was rejected. The workspace
-// is as the promoted one left it.
+// newHistory records one promoted and one rejected run. The workspace is in the state that the promoted one left.
 func newHistory(t *testing.T) pastRuns {
 	t.Helper()
 	db, url := storetest.Warm(t)
@@ -135,7 +133,7 @@ func (h pastRuns) end(t *testing.T, id string, end run.Ending) {
 	}
 }
 
-// ask runs a command on the history and wants this exit code.
+// ask runs a command on the history and expects this exit code.
 func (h pastRuns) ask(t *testing.T, exit int, args ...string) execution {
 	t.Helper()
 	got := commandIn(t, h.env, args...)
@@ -145,7 +143,7 @@ func (h pastRuns) ask(t *testing.T, exit int, args ...string) execution {
 	return got
 }
 
-// timeless replaces what differs from run to run, for golden files.
+// timeless replaces everything that differs from run to run, for golden files.
 func (h pastRuns) timeless(text string) string {
 	text = strings.ReplaceAll(text, h.dir, "/home/me/shop")
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`).ReplaceAllString(text, "2026-11-21 12:00:00")
@@ -293,7 +291,7 @@ func TestUndoPutsEveryFileBack(t *testing.T) {
 	if got := h.ask(t, run.ExitDone, "runs", "list"); !strings.Contains(got.stdout, "promoted (undone)") {
 		t.Errorf("the list does not say that it was undone:\n%s", got.stdout)
 	}
-	// An undo is a promotion, and goes back the same way.
+	// An undo is a promotion, and can be undone the same way.
 	h.ask(t, run.ExitDone, "undo", doc.Run, "--yes")
 	if data, err := os.ReadFile(filepath.Join(h.dir, "shop.py")); err != nil || string(data) != "price = 2\n" {
 		t.Errorf("after the undo of the undo shop.py is %q, %v", data, err)
@@ -320,7 +318,7 @@ func TestARunOfADeadProcessIsSettledByAnyCommand(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"runs", "list"}, {"sql", "select 1"}, {"sandbox", "ls"}} {
 		h := newHistory(t)
-		// A process that ended: its number may be used again, its start cannot.
+		// The owner is a process that ended: its number may be reused, its start time cannot.
 		dead := exec.Command(agentProgram, "version")
 		if err := dead.Run(); err != nil {
 			t.Fatal(err)
@@ -362,7 +360,7 @@ func TestTheViewsAreExplained(t *testing.T) {
 			t.Errorf("%s is not listed with the question it answers:\n%s", view, got.stdout)
 		}
 	}
-	// The examples are queries that work.
+	// The examples in the help are working queries.
 	for _, line := range regexp.MustCompile(`(?m)^  agent sql (?:--csv )?'(.*)'$`).FindAllStringSubmatch(got.stdout, -1) {
 		h.ask(t, run.ExitDone, "sql", line[1])
 	}

@@ -23,29 +23,29 @@ import (
 	"agent/verify"
 )
 
-// A taken is a run to be recorded: a workspace, what is asked, and how it ends.
+// A taken is a run to be recorded: a workspace, a request, and its result.
 type taken struct {
 	files   map[string]string
 	patch   string
-	answers []string // of a model, where there is no patch
+	answers []string // of a model, if there is no patch
 	args    []string
 	exit    int
-	// What was judged, candidate by candidate, and a gate with its verdict.
+	// The verdicts of the candidates, and one gate with its verdict.
 	verdicts []verify.Verdict
 	gate     string
 }
 
-// replacing is an edit of one file.
+// replacing returns an edit of one file.
 func replacing(file, search, replace string) string {
 	return "<EDIT file=\"" + file + "\">\n<SEARCH>\n" + search + "\n</SEARCH>\n<REPLACE>\n" + replace + "\n</REPLACE>\n</EDIT>\n"
 }
 
-// takes are ten runs of as many kinds.
+// takes returns ten runs of as many kinds.
 func takes() map[string]taken {
 	const shop = "def price(n):\n    return n * 2\n"
 	pass, fail := []verify.Verdict{verify.Pass}, []verify.Verdict{verify.Fail}
-	// One workspace for each of the slow gates, so that no candidate goes through both, and
-	// one for the quick: each is judged once.
+	// Each slow gate has a workspace of its own, so that no candidate goes through both, and the quick ones share one:
+	// each workspace is judged once.
 	typed := map[string]string{"shop.py": "def price(n: int) -> int:\n    return n * 2\n"}
 	tested := map[string]string{"shop.py": shop, "test_shop.py": "from shop import price\n\n\ndef test_price():\n    assert price(2) == 4\n"}
 	shell := map[string]string{"run.sh": "#!/bin/sh\nname=you\necho \"$name\" \"$old\"\n"}
@@ -77,14 +77,14 @@ func takes() map[string]taken {
 	}
 }
 
-// An exported is what a run leaves: an archive of it, in which the workspace is.
+// An exported is what a run leaves: an archive that contains the workspace.
 type exported struct {
 	env         map[string]string
 	id, archive string
 	judged      verify.Cache
 }
 
-// command runs a command of the process that replays, which proves the gates once.
+// command runs a command in the process that replays, which proves the gates once.
 func (e exported) command(t *testing.T, exit int, args ...string) execution {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -112,7 +112,7 @@ func (e exported) replay(t *testing.T, exit int, args ...string) replay.Report {
 	return rep
 }
 
-// write makes a file, and its directory.
+// write makes a file and its directory.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
@@ -121,9 +121,8 @@ func write(t *testing.T, name, text string) string {
 	return name
 }
 
-// take makes the run, exports it and takes the files of the workspace away.
-// top is a directory that outlives all runs: the snapshots of a workspace that is gone are
-// anybody's to collect, and that of an equal workspace is the same one.
+// take makes the run, exports it and removes the files of the workspace. top is a directory that outlives all runs: any
+// test may collect the snapshots of a missing workspace, and an equal workspace has the same snapshot.
 func (x taken) take(t *testing.T, top, url string, judged verify.Cache) exported {
 	t.Helper()
 	e := exported{archive: filepath.Join(top, "run.tar"), judged: judged, env: map[string]string{
@@ -148,7 +147,7 @@ func (x taken) take(t *testing.T, top, url string, judged verify.Cache) exported
 	if err := json.Unmarshal([]byte(e.command(t, x.exit, args...).stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	// The directory stays.
+	// The directory itself stays.
 	left, err := os.ReadDir(dir)
 	for _, entry := range left {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
@@ -163,18 +162,18 @@ func (x taken) take(t *testing.T, top, url string, judged verify.Cache) exported
 	return e
 }
 
-// Ten runs of different kinds come to the same verdicts, findings and bytes from their
-// archives alone: the workspace is gone, and the database is none that answers.
+// Ten runs of different kinds give the same verdicts, findings and bytes from their archives alone: the workspace is
+// gone, and no database answers.
 func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
 	judged := replaycmd.NewMemory()
 	all := takes()
-	// The gates are proved once for those that come after.
+	// This run proves the gates once for those that follow.
 	first := all["passes"].take(t, t.TempDir(), url, judged)
 	t.Run("passes", func(t *testing.T) { all["passes"].isReplayed(t, first) })
 	delete(all, "passes")
-	// Those of one workspace come after one another: it is judged unpatched once.
+	// The runs of one workspace follow each other, so that it is judged unpatched only once.
 	groups := map[string][]string{}
 	for name, x := range all {
 		of := fmt.Sprint(x.files)
@@ -184,14 +183,14 @@ func TestTenRunsAreReplayedElsewhere(t *testing.T) {
 		t.Run(fmt.Sprintf("and %d of one workspace", len(names)), func(t *testing.T) {
 			t.Parallel()
 			for _, name := range names {
-				top := t.TempDir() // not of the subtest, after which the next has the same snapshot
+				top := t.TempDir() // not the subtest's directory, since the next subtest has the same snapshot
 				t.Run(name, func(t *testing.T) { all[name].isReplayed(t, all[name].take(t, top, url, judged)) })
 			}
 		})
 	}
 }
 
-// isReplayed replays the archive on what is as good as another machine.
+// isReplayed replays the archive on what amounts to another machine.
 func (x taken) isReplayed(t *testing.T, e exported) {
 	e.env["AGENT_DATABASE_URL"], e.env["XDG_CONFIG_HOME"], e.env["OLLAMA_HOST"] = "postgres://nobody@127.0.0.1:1/none", t.TempDir(), "http://127.0.0.1:1"
 	rep := e.replay(t, run.ExitDone, e.archive)
@@ -217,7 +216,7 @@ func (x taken) isReplayed(t *testing.T, e exported) {
 	}
 }
 
-// A name that is no file keeps nobody waiting.
+// A name that is not a file makes no one wait.
 func TestAnArchiveIsAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -231,8 +230,8 @@ func TestAnArchiveIsAFile(t *testing.T) {
 	}
 }
 
-// An archive whose gate has become another tool is replayed to another verdict, which is
-// told; one that was changed, or that asks for more than the user allows, is not replayed.
+// An archive whose gate has become a different tool gives another verdict, which is reported. An archive that was
+// changed, or that asks for more than the user allows, is not replayed.
 func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
@@ -263,8 +262,7 @@ func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
 			t.Errorf("%s of a changed archive: %+v", command, got)
 		}
 	}
-	// Its key is as good as any to those who do not ask for one. The gate says no now, and
-	// the limits are more than hold here.
+	// Without a required key any key is accepted. The gate now fails, and the limits are wider than those here.
 	db, err := store.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// me is the name of the user who runs the tests.
+// me returns the name of the user who runs the tests.
 func me(t *testing.T) string {
 	t.Helper()
 	u, err := user.Current()
@@ -23,7 +23,7 @@ func me(t *testing.T) string {
 	return u.Username
 }
 
-// said is what the record has of reviews, a line each.
+// said returns the reviews in the record, one a line.
 func (h pastRuns) said(t *testing.T) string {
 	t.Helper()
 	return h.ask(t, run.ExitDone, "sql", "--csv", "select run, verdict, comment, reviewer = '"+me(t)+"' as mine from v_reviews where review is not null order by review").stdout
@@ -81,7 +81,7 @@ func TestReviewTellsProgramsWhatWaits(t *testing.T) {
 	}
 }
 
-// A person walks three promotions: comments on one, accepts one, undoes one.
+// A person reviews three promotions: comments on one, accepts one, undoes one.
 func TestAPersonWalksTheReviews(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
@@ -139,7 +139,7 @@ func TestAPersonWalksTheReviews(t *testing.T) {
 	}
 }
 
-// What is read is paged where there is a person, and nowhere else.
+// Text is paged at a person's terminal, and nowhere else.
 func TestATextIsPagedOnATerminal(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
@@ -162,7 +162,7 @@ func TestATextIsPagedOnATerminal(t *testing.T) {
 		p = aPerson(t, env)
 		args = append(args, "--no-pager", "--color", "never")
 		if i == 0 {
-			env["TERM"] = "dumb" // cannot show what a pager does
+			env["TERM"] = "dumb" // such a terminal cannot show what a pager does
 			args = args[:len(args)-3]
 		}
 		if exit := execute(t.Context(), args, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr); exit != run.ExitDone {

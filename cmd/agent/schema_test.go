@@ -23,7 +23,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// documents are those that all commands print with --json, by the names of their schemas.
+// documents returns the documents that all commands print with --json, by the names of their schemas.
 func documents(t *testing.T) map[string]document.Doc {
 	t.Helper()
 	all := map[string]document.Doc{}
@@ -38,8 +38,8 @@ func documents(t *testing.T) map[string]document.Doc {
 	return all
 }
 
-// The files are those that `make schemas` writes. A field that is gone, or may be left out now,
-// breaks who relies on it: that takes a new version.
+// The files are those that `make schemas` writes. A field that is removed or becomes optional breaks its readers, so it
+// requires a new version.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	t.Parallel()
 	const dir = root + "/docs/schema"
@@ -83,7 +83,7 @@ func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	}
 }
 
-// breaks names the fields that a schema of the same version had, or always had, and has no more.
+// breaks returns the fields that a schema of the same version had, or required, and no longer does.
 func breaks(t *testing.T, before, after []byte) (lost []string) {
 	t.Helper()
 	type shape struct {
@@ -135,7 +135,7 @@ func TestALostFieldIsNoticed(t *testing.T) {
 	}
 }
 
-// Every command that prints JSON says what: --json without a document would have no schema.
+// Every command that prints JSON has a schema: --json without a document would have none.
 func TestEveryJSONFlagHasADocument(t *testing.T) {
 	t.Parallel()
 	walk(newApp(quiet()).Commands, func(path string, cmd *cli.Command) {
@@ -196,10 +196,10 @@ func TestJQAndTemplateShapeTheDocument(t *testing.T) {
 		{nil, []string{"schema", "--template", "x", "--jq", "."}, 2, "", "mutually exclusive"},
 		{nil, []string{"schema", "--json=false", "--jq", "."}, 2, "", "mutually exclusive"},
 		{nil, []string{"sql", "--csv", "--jq", "."}, 2, "", "mutually exclusive"},
-		// What did not work has a document too, and the exit code is its own.
+		// A failure has a document too, and its own exit code.
 		{gone, []string{"runs", "list", "--jq", ".error.kind"}, 3, "infra\n", "next: "},
 		{gone, []string{"runs", "list", "--jq", ".[0].x"}, 3, "", "next: "},
-		// A usage error has none.
+		// A usage error has no document.
 		{gone, []string{"runs", "list", "--limit", "0", "--jq", "."}, 2, "", "next: "},
 	} {
 		got := commandIn(t, c.env, c.args...)
@@ -209,8 +209,8 @@ func TestJQAndTemplateShapeTheDocument(t *testing.T) {
 	}
 }
 
-// checkedProgram is the agent of the scripts: it holds every JSON document that it prints against
-// the schemas, and ends with exit code 98 where one does not fit.
+// checkedProgram is the agent of the scripts. It checks every JSON document that it prints against the schemas, and
+// ends with exit code 98 if one does not fit.
 func checkedProgram() {
 	args := os.Args[1:]
 	if !printsDocuments(args) {
@@ -228,7 +228,7 @@ func checkedProgram() {
 	var copied sync.WaitGroup
 	copied.Go(func() {
 		io.Copy(io.MultiWriter(stdout, &text), r)
-		r.Close() // a reader that went away is seen by the program
+		r.Close() // so the program notices that the reader has gone
 	})
 	code := program()
 	w.Close()
@@ -240,7 +240,7 @@ func checkedProgram() {
 	os.Exit(code)
 }
 
-// printsDocuments reports whether a command line asks for documents as they are.
+// printsDocuments reports whether a command line asks for unfiltered documents.
 func printsDocuments(args []string) bool {
 	for _, arg := range args {
 		switch name, _ := flagName(arg); name {
@@ -251,7 +251,7 @@ func printsDocuments(args []string) bool {
 	return asksJSON(args, os.Getenv)
 }
 
-// checkDocuments holds what a command printed against its schemas.
+// checkDocuments checks a command's output against its schemas.
 func checkDocuments(args []string, code int, text []byte) error {
 	app := newApp(quiet())
 	ordered, err := reorder(app, args)
@@ -287,7 +287,7 @@ func checkDocuments(args []string, code int, text []byte) error {
 	}
 }
 
-// fits says why a document is none of docs, nil where it is one.
+// fits returns why a document fits none of docs, or nil if it fits one.
 func fits(docs []document.Doc, doc any) error {
 	err := errors.New("the command has no document")
 	for _, d := range docs {

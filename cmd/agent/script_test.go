@@ -23,8 +23,8 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// Each script is one archive in testdata/script: commands, and the files of its
-// workspaces. It has a database of its own and works on the real engine.
+// Each script is one archive in testdata/script: commands, and the files of its workspaces. It has its own database and
+// works on the real engine.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/script/*.txtar")
@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// setUp gives a script its database, guest and an empty home.
+// setUp gives a script its database, its guest and an empty home.
 func setUp(env *testscript.Env, url string) error {
 	env.Setenv("AGENT_DATABASE_URL", url)
 	env.Setenv("AGENT_GUEST", os.Getenv("AGENT_GUEST"))
@@ -85,8 +85,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// field checks a value of the JSON document printed last, as field candidates.0.verdict
-// fail, or keeps it in a variable, as field run -> RUN.
+// field checks a value of the JSON document printed last, as in field candidates.0.verdict fail, or stores it in a
+// variable, as in field run -> RUN.
 func field(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 && (len(args) != 3 || args[1] != "->") {
 		ts.Fatalf("usage: field PATH VALUE, or field PATH -> VARIABLE")
@@ -114,7 +114,7 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// treeOf is every file of a directory with its mode and checksum.
+// treeOf describes every file of a directory by its mode and checksum.
 func treeOf(ts *testscript.TestScript, dir string) string {
 	var text strings.Builder
 	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -139,14 +139,14 @@ func treeOf(ts *testscript.TestScript, dir string) string {
 	return text.String()
 }
 
-// keep remembers what a directory holds, for kept.
+// keep remembers the content of a directory, for kept.
 func keep(ts *testscript.TestScript, _ bool, args []string) {
 	for _, dir := range args {
 		ts.Check(os.WriteFile(ts.MkAbs(dir)+".kept", []byte(treeOf(ts, ts.MkAbs(dir))), 0o644))
 	}
 }
 
-// kept checks that a directory is as it was: every file, every mode.
+// kept checks that a directory is unchanged: every file, every mode.
 func kept(ts *testscript.TestScript, neg bool, args []string) {
 	for _, dir := range args {
 		before, now := ts.ReadFile(dir+".kept"), treeOf(ts, ts.MkAbs(dir))
@@ -156,8 +156,7 @@ func kept(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// holding waits until a run of this script proves its patch: it holds the
-// workspace and its snapshot is taken.
+// holding waits until a run of this script proves its patch: then it holds the workspace and has taken its snapshot.
 func holding(ts *testscript.TestScript, _ bool, _ []string) {
 	for patience := time.Now().Add(time.Minute); time.Now().Before(patience); {
 		ts.Check(ts.Exec("agent", "runs", "list", "--all", "--state", string(run.Verifying), "--json"))
@@ -178,7 +177,7 @@ func example(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.CopyFS(ts.MkAbs(args[0]), os.DirFS(filepath.Join(ts.Getenv("TESTDATA"), "example"))))
 }
 
-// slow is a workspace whose smoke test takes its whole time, and a patch of it.
+// slow returns a workspace whose smoke test takes its full time, and a patch for it.
 func slow(t *testing.T) (dir, patch string) {
 	t.Helper()
 	top := t.TempDir()
@@ -197,8 +196,8 @@ func slow(t *testing.T) (dir, patch string) {
 	return dir, patch
 }
 
-// A signal during the smoke test ends the run cleanly: exit code 130, the run
-// cancelled, the workspace as it was and no box left.
+// A signal during the smoke test ends the run cleanly: exit code 130, the run cancelled, the workspace unchanged and no
+// box left.
 func TestASignalCancelsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -245,7 +244,7 @@ func TestASignalCancelsTheRun(t *testing.T) {
 	}
 }
 
-// awaitText reads until text was seen.
+// awaitText reads until text has appeared.
 func awaitText(t *testing.T, r io.Reader, text string) {
 	t.Helper()
 	var seen []byte
@@ -259,7 +258,7 @@ func awaitText(t *testing.T, r io.Reader, text string) {
 	}
 }
 
-// At a terminal that takes no answer but a signal, the question ends too.
+// A signal ends the question even at a terminal that gives no answer.
 func TestASignalEndsTheQuestion(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
@@ -277,7 +276,7 @@ func TestASignalEndsTheQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Sees(t, question, 1)
-	p.Types(t, "\x03") // the terminal makes SIGINT of it
+	p.Types(t, "\x03") // the terminal turns it into SIGINT
 	err := cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != run.ExitCancelled {
 		t.Errorf("exit code %d (%v), want 130\n%s", code, err, p.Screen())

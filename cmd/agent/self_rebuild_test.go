@@ -18,12 +18,12 @@ import (
 	"agent/orchestrator/selfbuild"
 )
 
-// replace is a patch that replaces one line of the stand-in's program.
+// replace returns a patch that replaces one line of the stand-in's program.
 func replace(old, with string) string {
 	return "<EDIT file=\"cmd/agent/program.go\"><SEARCH>\n" + old + "\n</SEARCH><REPLACE>\n" + with + "\n</REPLACE></EDIT>\n"
 }
 
-// patch writes a patch beside the workspace and rebuilds with it.
+// patch writes a patch next to the workspace and rebuilds with it.
 func (s *standIn) patch(text string, flags ...string) execution {
 	s.t.Helper()
 	name := s.t.TempDir() + "/change"
@@ -33,7 +33,7 @@ func (s *standIn) patch(text string, flags ...string) execution {
 	return s.self(append([]string{"rebuild", "--workspace", s.dir, "--patch", name, "--yes"}, flags...)...)
 }
 
-// monitor answers the stand-ins that ask it how they are: the first well of them that they are.
+// monitor answers the stand-ins that ask about their health: the first well of them are healthy.
 func monitor(t *testing.T, well int) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func monitor(t *testing.T, well int) string {
 	return l.Addr().String()
 }
 
-// good changes nothing that anybody judges.
+// good is the start of a comment, whose change is harmless.
 const good = "// run is the program."
 
 func TestSelfRebuild(t *testing.T) {
@@ -86,7 +86,7 @@ func TestSelfRebuild(t *testing.T) {
 		{"it runs before main", replace(good, "func init() {\n	monitors = append(monitors, \"\")\n}\n\nvar monitors []string\n\n"+good), run.ExitApproval, selfbuild.Gate, "init function"},
 		{"it changes the gate", "<CREATE_FILE file=\"verify/gates.go\">\n// Package verify judges nothing.\npackage verify\n</CREATE_FILE>\n", run.ExitApproval, selfbuild.Gate, "needs a person"},
 	} {
-		// Of some the tests of the stand-in execute nothing, which is not what is tried here.
+		// The stand-in's tests do not execute some of the changes, which is not under test here.
 		got := s.patch(c.patch, "--trial", "60s", "--allow", "protected", "--allow", "unproven")
 		state := s.state()
 		if diff := cmp.Diff(first, state.Current); got.exit != c.exit || diff != "" {
@@ -95,7 +95,7 @@ func TestSelfRebuild(t *testing.T) {
 		if past := state.Past[0]; past.Phase != c.phase || !strings.Contains(past.Cause, c.cause) {
 			t.Errorf("%s: recorded is %+v", c.name, past)
 		}
-		if c.phase == selfbuild.Trial { // the change was written: it is taken back as every change is
+		if c.phase == selfbuild.Trial { // the change was written: it is undone like any other
 			if got := commandIn(t, s.env, "undo", "--yes", "--workspace", s.dir); got.exit != 0 {
 				t.Fatalf("undo ends with %d: %s", got.exit, got.stderr)
 			}
@@ -113,8 +113,8 @@ func TestSelfRebuild(t *testing.T) {
 	}
 }
 
-// TestSelfRebuildForAGoal has a model find the change: the first answer does not compile, the
-// second mends that, and the image of that is the current one.
+// TestSelfRebuildForAGoal lets a model find the change. The first answer does not compile, the second fixes that, and
+// its image becomes the current one.
 func TestSelfRebuildForAGoal(t *testing.T) {
 	s := newStandIn(t)
 	model := llmtest.Gemini(
@@ -135,8 +135,8 @@ func TestSelfRebuildForAGoal(t *testing.T) {
 	}
 }
 
-// TestALoopRebuildsTheAgent has a loop of two iterations change the source: each change that is written is the current image when the next iteration begins, and one
-// whose image falls ill ends the loop.
+// TestALoopRebuildsTheAgent has a loop of two iterations change the source. The image of each written change is the
+// current one when the next iteration begins. A change whose image falls ill ends the loop.
 func TestALoopRebuildsTheAgent(t *testing.T) {
 	s := newStandIn(t)
 	model := llmtest.Gemini(
@@ -158,7 +158,7 @@ func TestALoopRebuildsTheAgent(t *testing.T) {
 	if got.exit == 0 || state.Current == nil || len(state.Past) != 2 || state.Past[1].Phase != selfbuild.Settled || state.Past[0].Phase != selfbuild.Trial || !strings.HasPrefix(state.Past[1].Intent, "iteration ") {
 		t.Fatalf("it ends with %d, %+v: %s\n%s", got.exit, state, got.stdout, got.stderr)
 	}
-	// The image is that of the first change; the second one was written, and is taken back as every change is.
+	// The image is that of the first change. The second change was written, and is undone like any other.
 	if text, err := os.ReadFile(s.dir + "/cmd/agent/program.go"); err != nil || !strings.Contains(string(text), "	return 1, word\n") {
 		t.Errorf("the program is %q, %v", text, err)
 	}
@@ -167,7 +167,7 @@ func TestALoopRebuildsTheAgent(t *testing.T) {
 	}
 }
 
-// TestSelfKill kills the process as soon as it says that a step has begun.
+// TestSelfKill kills the process as soon as it reports the beginning of a step.
 func TestSelfKill(t *testing.T) {
 	s := newStandIn(t)
 	if got := s.self("rebuild", "--workspace", s.dir, "--yes", "--trial", "0s"); got.exit != 0 {

@@ -23,7 +23,7 @@ import (
 	"agent/sandbox"
 )
 
-// A standIn is a small repository in the place of the agent's own, with a journal and tags of its own.
+// A standIn is a small repository in place of the agent's own, with its own journal and tags.
 type standIn struct {
 	t      *testing.T
 	dir    string
@@ -31,7 +31,7 @@ type standIn struct {
 	engine *sandbox.Engine
 }
 
-// newStandIn unpacks testdata/self.txtar. The test's end removes its images.
+// newStandIn unpacks testdata/self.txtar. The end of the test removes its images.
 func newStandIn(t *testing.T) *standIn {
 	t.Helper()
 	engine, err := sandbox.Connect(t.Context())
@@ -82,7 +82,7 @@ func (s *standIn) self(args ...string) execution {
 	return commandIn(s.t, s.env, append([]string{"self"}, args...)...)
 }
 
-// state reads what `agent self status` says, and looks whether the tag current names that image, and whether it works.
+// state reads `agent self status`, and checks whether the tag current names that image and the image works.
 func (s *standIn) state() selfbuild.State {
 	s.t.Helper()
 	got := s.self("status", "--json")
@@ -120,13 +120,13 @@ func TestTheAgentIsBuiltFromItsWorkspaceAndRefusesAChangedGateWithoutAPerson(t *
 	if first.Previous != nil || first.Attempt != nil || first.Past[0].Cause != "" || len(first.Current.Verdicts) == 0 {
 		t.Errorf("the journal is %+v", first)
 	}
-	// What nothing protects waits for a person too, who has not said otherwise.
+	// By default even a change of unprotected code waits for a person.
 	s.write("cmd/agent/more.go", "package main\n\nfunc more() {}\n")
 	got = s.self("rebuild", "--workspace", s.dir, "--yes", "--allow", "protected")
 	if got.exit != run.ExitApproval || !strings.Contains(got.stderr, "cmd/agent/more.go") {
 		t.Errorf("a change of the program: it ends with %d: %s", got.exit, got.stderr)
 	}
-	// Nobody said that code may start before main, whatever was chosen.
+	// No setting permits code that runs before main.
 	s.env["AGENT_SELF_UNATTENDED"] = "true"
 	s.write("cmd/agent/more.go", "package main\n\nfunc init() { println() }\n")
 	got = s.self("rebuild", "--workspace", s.dir, "--yes")
@@ -136,7 +136,7 @@ func TestTheAgentIsBuiltFromItsWorkspaceAndRefusesAChangedGateWithoutAPerson(t *
 	if err := os.Remove(filepath.Join(s.dir, "cmd/agent/more.go")); err != nil {
 		t.Fatal(err)
 	}
-	// Its gate is another now: no flag approves that.
+	// Its gate has changed: no flag approves that.
 	s.write("verify/gates.go", "// Package verify judges nothing.\npackage verify\n")
 	s.env["AGENT_YES"] = "true"
 	got = s.self("rebuild", "--workspace", s.dir, "--yes", "--allow", "protected")

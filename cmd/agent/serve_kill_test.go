@@ -14,14 +14,14 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// A served is a repository on a forge, with `agent serve` for it.
+// A served is a repository on a forge, served by `agent serve`.
 type served struct {
 	*killing
 	git *forgetest.Git
 	hub *forgetest.Hub
 }
 
-// newServed puts a workspace on a forge whose builds pass, beside a model that adds a file with each answer.
+// newServed puts a workspace on a forge whose builds pass, with a model that adds a file in each answer.
 func newServed(t *testing.T, url string) *served {
 	t.Helper()
 	g, dir := forgetest.NewGit(t), filepath.Join(t.TempDir(), "shop")
@@ -37,7 +37,7 @@ func newServed(t *testing.T, url string) *served {
 		return forgetest.Job{Name: "test", Status: "completed", Conclusion: "success"}
 	})
 	var steps []llmtest.Step
-	for n := range 100 { // more than are asked for, however often something is begun anew
+	for n := range 100 { // more than are used, however often something is restarted
 		steps = append(steps, llmtest.Step{Text: fmt.Sprintf("<FILE file=\"notes/%d.md\">\nNoted.\n</FILE>\n", n)})
 	}
 	model := llmtest.Gemini(steps...)
@@ -49,7 +49,7 @@ func newServed(t *testing.T, url string) *served {
 	return &served{&killing{work: dir, env: env, tree: scripts, patch: scriptsPatch}, g, hub}
 }
 
-// serve starts the command, which asks the forge at once.
+// serve starts the command, which queries the forge at once.
 func (s *served) serve(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := s.command("serve", "--repo", "shop/till", "--poll", "10s")
@@ -60,9 +60,9 @@ func (s *served) serve(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// `agent serve` is killed without warning while it does a job: as a change is judged, once the pull request is open and before
-// that is on record, as it takes up comments, at the job's end, and once that was answered. The next one carries on what the
-// record has: there is one pull request, one commit, one review and one answer of each job.
+// `agent serve` is killed without warning during a job: while a change is judged, once the pull request is open but not
+// yet on record, while it integrates comments, at the end of the job, and once that was answered. The next process
+// continues from the record: there is one pull request, one commit, one review and one answer for each job.
 func TestServeIsKilledWhileAJobRuns(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
@@ -82,7 +82,7 @@ func TestServeIsKilledWhileAJobRuns(t *testing.T) {
 		if err := first.Wait(); err == nil {
 			t.Errorf("%s: it ended before it was killed", place)
 		}
-		f.do(t, "select pg_terminate_backend($1)", waits) // what it was about to write never was
+		f.do(t, "select pg_terminate_backend($1)", waits) // the write that it was about to make never happens
 		f.lift(t)
 
 		second := s.serve(t)

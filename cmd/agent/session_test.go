@@ -31,7 +31,7 @@ import (
 	"agent/verify"
 )
 
-// requested returns the request that flags and files make.
+// requested returns the request that results from flags and files.
 func requested(t *testing.T, env map[string]string, args ...string) (req run.Request, set config.Settings, err error) {
 	t.Helper()
 	c := cmdline.New(func(k string) string { return env[k] }, strings.NewReader("<EDIT>"), io.Discard, io.Discard)
@@ -74,7 +74,7 @@ func TestARequestHoldsWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// What is approved in one workspace holds there and nowhere else, and only the user says so.
+// Kinds approved for one workspace hold only there, and only the user can approve them.
 func TestKindsAreApprovedInOneWorkspace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ user, ws, flag, want, fault string }{
@@ -121,7 +121,7 @@ func TestTheEnvironmentSetsAPolicy(t *testing.T) {
 		strings.Join(req.Allow, " ") != "ci dependencies" || strings.Join(req.Exclude, " ") != "*.bin" {
 		t.Errorf("the request is %+v", req)
 	}
-	// A flag can take back what the environment says.
+	// A flag can revoke a setting of the environment.
 	if req, set, err = requested(t, env, "--patch", "-", "--no-promote=false", "--yes=false"); err != nil || req.NoPromote || set.On("yes") {
 		t.Errorf("the environment wins over the flags: %+v, %v", req, err)
 	}
@@ -170,7 +170,7 @@ func TestImagesAreListedWithTheirTools(t *testing.T) {
 	if built.exit != run.ExitDone {
 		t.Fatalf("exit code %d; if no engine answers, run `make setup`\n%s", built.exit, built.stderr)
 	}
-	// With nothing to do, building says what there is and nothing else.
+	// With nothing to do, the build reports what exists and nothing else.
 	if again := commandIn(t, env, "images", "build"); again.stdout != built.stdout || again.stderr != "" {
 		t.Errorf("building again prints\n%s%s\nwant\n%s", again.stdout, again.stderr, built.stdout)
 	}
@@ -261,7 +261,7 @@ func TestABoxIsListedWhileItLives(t *testing.T) {
 	if rows := listed(); len(rows) != 0 {
 		t.Errorf("after its end it is listed as %+v", rows)
 	}
-	// One that waits for a candidate ends with the session.
+	// A box that waits for a candidate ends with the session.
 	s.Runner(nil).Boxes.Want(t.Context(), spec, 1)
 	for patience := time.Now().Add(time.Minute); len(listed()) == 0 && time.Now().Before(patience); {
 		time.Sleep(10 * time.Millisecond)
@@ -293,10 +293,10 @@ func TestDatabaseUpTellsTheSchema(t *testing.T) {
 	}
 }
 
-// A command that waits for its patch ends with the first signal.
+// A command that waits for its patch ends at the first signal.
 func TestASignalEndsTheWaitForThePatch(t *testing.T) {
 	t.Parallel()
-	r, w, err := os.Pipe() // that stays open and empty
+	r, w, err := os.Pipe() // the pipe stays open and empty
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,8 +312,7 @@ func TestASignalEndsTheWaitForThePatch(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The handler is there before anything is read; one byte taken from the pipe
-	// tells that it is.
+	// The handler is installed before anything is read; one byte consumed from the pipe shows that it is.
 	if _, err := w.Write([]byte("<")); err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +331,7 @@ func TestASignalEndsTheWaitForThePatch(t *testing.T) {
 	}
 }
 
-// drained waits until nothing written to the pipe is unread.
+// drained waits until everything written to the pipe has been read.
 func drained(t *testing.T, w *os.File) {
 	t.Helper()
 	for patience := time.Now().Add(time.Minute); time.Now().Before(patience); {
@@ -345,5 +344,5 @@ func drained(t *testing.T, w *os.File) {
 	t.Fatal("nobody reads the pipe")
 }
 
-// unreadBytes asks the kernel how much of a pipe waits to be read.
+// unreadBytes asks the kernel how many bytes of a pipe are unread.
 func unreadBytes(f *os.File) (int, error) { return unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ) }

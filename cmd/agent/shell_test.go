@@ -13,8 +13,8 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// A person's session in a box: keys, sizes and Ctrl-C are those of the shell there, and what was changed is proved
-// and asked about when it has ended.
+// A person's session in a box passes keys, sizes and Ctrl-C to the shell there. When it has ended, its changes are
+// proved and the person is asked about them.
 func TestAShellInABox(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
@@ -33,13 +33,13 @@ func TestAShellInABox(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// What is typed is echoed: what is waited for is not in it as such.
+	// The terminal echoes what is typed, so the awaited text does not occur in it literally.
 	p.Sees(t, "$ ", 1)
 	p.Types(t, "stty size | tr ' ' x; tty; echo $((40+2))\r")
 	p.Sees(t, "24x80", 1)
 	p.Sees(t, "/dev/pts/", 1)
 	p.Sees(t, "42", 1)
-	// Bash loses a Ctrl-C that is typed while it begins a program, so the program itself says that it is there.
+	// Bash loses a Ctrl-C that is typed while it starts a program, so the program itself reports that it runs.
 	p.Types(t, `sh -c 'trap "exit 130" INT; echo sleep-$((3+4)); while :; do sleep 0.01; done'`+"\r")
 	p.Sees(t, "sleep-7", 1)
 	p.Types(t, "\x03")
@@ -64,8 +64,8 @@ func TestAShellInABox(t *testing.T) {
 	}
 }
 
-// The agent is killed while a command works in a box, while what it changed is taken out, and while that is judged.
-// After the next command the tree is as it was, the run is at an end, and nothing of it is on the engine.
+// The agent is killed while a command works in a box, while its changes are extracted, and while they are judged. After
+// the next command the tree is as it was, the run has ended, and nothing of it is on the engine.
 func TestKilledWhileACommandWorksNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)

@@ -16,7 +16,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A seed gives the same plan each time, and all plans together have everything in them.
+// A seed always gives the same plan, and the plans together contain every mishap.
 func TestASeedGivesTheSamePlan(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -34,8 +34,7 @@ func TestASeedGivesTheSamePlan(t *testing.T) {
 	}
 }
 
-// Each promise is broken by hand after a run that kept them all, and its oracle,
-// and no other, says so.
+// After a run that kept every promise, each promise is broken by hand: its oracle reports that, and no other does.
 func TestEveryOracleIsSeenToFail(t *testing.T) {
 	s := newSoak(t)
 	l := s.newLane(t, 0)
@@ -62,13 +61,13 @@ func TestEveryOracleIsSeenToFail(t *testing.T) {
 	})
 }
 
-// A breach is one promise broken; commit returns what mends it.
+// A breach is one broken promise; commit breaks it and returns the repair.
 type breach struct {
 	name, oracle string
 	commit       func(r *round) (undo func())
 }
 
-// breaches has at least one of each oracle.
+// breaches returns at least one breach for each oracle.
 func breaches(t *testing.T) []breach {
 	exec1 := func(r *round, sql string, args ...any) {
 		if rows := r.ask(sql, args...); len(rows) > 0 {
@@ -106,7 +105,7 @@ func breaches(t *testing.T) []breach {
 			return func() { r.docker(t, "rm", "-f", strings.TrimSpace(string(out))) }
 		}
 	}
-	unseen := func(f func(*round) func()) func(*round) func() { // of O5 and O7 only: the box is gone when O3 looks
+	unseen := func(f func(*round) func()) func(*round) func() { // for O5 and O7 only: the box is gone when O3 looks
 		return func(r *round) func() {
 			f(r)()
 			return func() {}
@@ -215,5 +214,5 @@ func breaches(t *testing.T) []breach {
 	}
 }
 
-// s1 is a directory that no oracle looks at.
+// s1 is a directory that no oracle checks.
 func s1(r *round) string { return r.soak.dir }

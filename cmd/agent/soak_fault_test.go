@@ -26,28 +26,28 @@ import (
 	"agent/orchestrator/store"
 )
 
-// A mishap is something that happens to a run. The table of mishaps is all there are.
+// A mishap is something that happens to a run. The table of mishaps lists all of them.
 type mishap struct {
 	name string
-	// fits, where not nil, tells which plans it can strike.
+	// fits, if not nil, reports which plans it can strike.
 	fits func(plan) bool
-	// exits are the further exit codes that it may bring; a signal's own need none.
+	// exits are the additional exit codes that it may cause; a signal's own exit code needs no entry.
 	exits []int
-	// early ones strike before the run is over or not at all.
+	// early mishaps strike before the run is over or not at all.
 	early bool
-	// files tells that it needs the workspace's files where they are, or changes them, and alone that it shares no round
-	// with such ones.
+	// files says that the mishap needs the workspace's files in their place, or changes them; alone says that it shares
+	// no round with a mishap that does.
 	files, alone bool
-	// strike does it and returns when it is over, or when r is.
+	// strike carries it out and returns when it is over, or when r is.
 	strike func(r *round, p planned)
-	// heal, where not nil, takes it away before the next command.
+	// heal, if not nil, removes the mishap before the next command.
 	heal func(r *round)
 }
 
 func outside(p plan) bool { return !p.inside() }
 func inGit(p plan) bool   { return p.git != "" }
 
-// mishaps are those that one machine can have.
+// mishaps returns the mishaps that are possible on one machine.
 func mishaps() []mishap {
 	infra, conflict, cancelled := []int{run.ExitInfra}, []int{run.ExitConflict}, []int{run.ExitCancelled}
 	return []mishap{
@@ -88,7 +88,7 @@ func mishaps() []mishap {
 		},
 		{name: "no writing", files: true, exits: infra, strike: func(r *round, _ planned) { r.immutable("+i") }, heal: func(r *round) { r.immutable("-i") }},
 		{name: "full disk", files: true, exits: infra, strike: (*round).fillDisk, heal: func(r *round) {
-			// A promotion is settled on a full disk too; another one needs space.
+			// A promotion is settled even on a full disk; another promotion needs space.
 			if r.plan.goal() {
 				os.Remove(filepath.Join(r.work, ballast))
 			}
@@ -109,7 +109,7 @@ func mishaps() []mishap {
 	}
 }
 
-// first is a file that a patch changes.
+// first returns one file that a patch changes.
 func (p patch) first() string {
 	names := []string{"notes.txt"}
 	for name := range p.files {
@@ -119,7 +119,7 @@ func (p patch) first() string {
 	return names[len(names)-1]
 }
 
-// sleep waits for so many seconds, or until the round is over.
+// sleep waits for this many seconds, or until the round is over.
 func (r *round) sleep(seconds float64) bool {
 	select {
 	case <-r.over:
@@ -129,7 +129,7 @@ func (r *round) sleep(seconds float64) bool {
 	}
 }
 
-// struck waits for the instant of p, strikes, and counts whether it came in time.
+// struck waits for the instant of p, strikes, and counts the fault if it came in time.
 func (r *round) struck(p planned) {
 	r.first.Wait()
 	first := r.processes()[0]
@@ -147,7 +147,7 @@ func (r *round) struck(p planned) {
 	p.mishap.strike(r, p)
 }
 
-// one chooses a process that runs, nil when none does.
+// one chooses a running process, or nil if none runs.
 func (r *round) one(p planned) *process {
 	alive := slices.DeleteFunc(r.processes(), func(x *process) bool { return x.ended() || x.cmd == nil && x.cancel == nil })
 	if len(alive) == 0 {
@@ -178,7 +178,7 @@ func (r *round) signal(p planned, n int) {
 	}
 }
 
-// boxes does something to one box of the round, the next that there is.
+// boxes applies act to one box of the round, waiting for one if necessary.
 func (r *round) boxes(p planned, act func(context.Context, string) error) (hit string) {
 	ctx := context.WithoutCancel(r.t.Context())
 	for range 40 {
@@ -204,15 +204,15 @@ func (r *round) pauseBox(p planned) {
 	}
 }
 
-// removeImage takes the snapshots of the workspace away.
+// removeImage removes the snapshots of the workspace.
 func (r *round) removeImage(planned) {
 	for _, id := range r.snapshots(r.t, r.work) {
 		_, _ = r.api.ImageRemove(context.WithoutCancel(r.t.Context()), id, image.RemoveOptions{Force: true}) // a running box keeps it
 	}
 }
 
-// endConnections ends every connection of the agent, five times a second. Each time it
-// connects anew: the server may be killed in the same round.
+// endConnections ends every connection of the agent, five times a second. It reconnects each time, because the server
+// may be killed in the same round.
 func (r *round) endConnections(p planned) {
 	for range 1 + int(12*p.long) {
 		if err := r.record.endConnections(r.t.Context()); err != nil && !r.plan.struck("database killed") {
@@ -224,8 +224,7 @@ func (r *round) endConnections(p planned) {
 	}
 }
 
-// edit adds a line to a file as a person does: in place, or by a new file in its
-// place.
+// edit adds a line to a file as a person does: in place, or by replacing the file with a new one.
 func (r *round) edit(path string, replace bool) {
 	const line = "# by hand\n"
 	name := filepath.Join(r.work, path)
@@ -251,25 +250,24 @@ func (r *round) edit(path string, replace bool) {
 			f.Close()
 		}
 	}
-	if err == nil { // on a full disk, or where nothing can be written, the person cannot either
+	if err == nil { // on a full disk, or where nothing can be written, a person cannot write either
 		r.edited(path, line)
 	}
 }
 
-// switchBranch does what a person does. Git may refuse, and on a full disk it fails when it
-// has changed files already.
+// switchBranch switches the branch as a person does. Git may refuse; on a full disk it fails after it has changed
+// files.
 func (r *round) switchBranch(planned) {
 	const there = "on side\n"
 	r.ownGit(func() {
-		_ = exec.Command("git", "-C", r.work, "switch", "-q", "side").Run() // the file tells
+		_ = exec.Command("git", "-C", r.work, "switch", "-q", "side").Run() // the content of the file tells
 		if text, err := os.ReadFile(filepath.Join(r.work, "branch.txt")); err == nil && string(text) == there {
 			r.edited("branch.txt", there)
 		}
 	})
 }
 
-// immutable makes a directory one in which nothing can be created or renamed, or
-// takes that back.
+// immutable makes a directory one in which nothing can be created or renamed, or reverts that.
 func (r *round) immutable(flag string) {
 	dir := r.work
 	if r.plan.patch.name == "many" {
@@ -285,10 +283,10 @@ func (r *round) immutable(flag string) {
 // fillDisk fills the file system of the workspace to the last byte.
 func (r *round) fillDisk(planned) { fill(r.work) }
 
-// fillState fills that of the user's state, where the journals of promotions lie.
+// fillState fills the file system of the user's state, which holds the journals of promotions.
 func (r *round) fillState(planned) { fill(r.stateDir()) }
 
-// stateDir is where the processes of the round keep the user's state: a small file system of its own when it is filled.
+// stateDir is where the processes of the round keep the user's state; when it is filled, it is a small file system of its own.
 func (r *round) stateDir() string { return filepath.Join(r.lane.dir, "home", ".local", "state") }
 
 func fill(dir string) {
@@ -305,8 +303,7 @@ func fill(dir string) {
 // ballast is the file that fills a disk.
 const ballast = "ballast.bin"
 
-// An ownPostgres is a server of the soak's own, made when the first run wants it to
-// be killed. One run at a time has it.
+// An ownPostgres is the soak's own server, started when the first run wants to kill it. One run at a time uses it.
 type ownPostgres struct {
 	top            *testing.T // lasts as long as the server
 	mu             sync.Mutex
@@ -314,7 +311,7 @@ type ownPostgres struct {
 	record         *books
 }
 
-// newOwnPostgres returns one whose end comes with t at the latest.
+// newOwnPostgres returns a server that ends with t at the latest.
 func newOwnPostgres(t *testing.T, password string) *ownPostgres {
 	o := &ownPostgres{top: t, name: "agent-soak-" + strconv.Itoa(os.Getpid()), password: password}
 	t.Cleanup(o.end)
@@ -336,7 +333,7 @@ func (o *ownPostgres) end() {
 	}
 }
 
-// take gives the record on the server to the caller, who unlocks it.
+// take gives the caller the record on the server; the caller unlocks it.
 func (o *ownPostgres) take(t *testing.T) *books {
 	t.Helper()
 	o.mu.Lock()
@@ -383,7 +380,7 @@ func (o *ownPostgres) take(t *testing.T) *books {
 	return o.record
 }
 
-// answer waits until the server does what it is told.
+// answer waits until the server executes the statement.
 func (o *ownPostgres) answer(t *testing.T, dsn, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
@@ -405,7 +402,7 @@ func (o *ownPostgres) answer(t *testing.T, dsn, statement string) {
 	}
 }
 
-// boxesLeft are the containers of the round's runs and processes.
+// boxesLeft returns the containers of the round's runs and processes.
 func (r *round) boxesLeft() (ids []string) {
 	list, err := r.api.ContainerList(context.WithoutCancel(r.t.Context()), container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", "agent.run"))})
 	if err != nil {
@@ -425,7 +422,7 @@ func (r *round) boxesLeft() (ids []string) {
 		}
 	}
 	for _, c := range list {
-		// As host/boot/space/pid/start.
+		// The form is host/boot/space/pid/start.
 		owner := strings.Split(c.Labels["agent.owner"], "/")
 		if len(owner) == 5 && slices.Contains(pids, owner[3]) || slices.Contains(runs, c.Labels["agent.run"]) {
 			ids = append(ids, c.ID)
@@ -434,7 +431,7 @@ func (r *round) boxesLeft() (ids []string) {
 	return ids
 }
 
-// snapshots are the images of workspaces below dir.
+// snapshots returns the images of workspaces below dir.
 func (s *soak) snapshots(t *testing.T, dir string) (ids []string) {
 	t.Helper()
 	list, err := s.api.ImageList(context.WithoutCancel(t.Context()), image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", "agent.workspace"))})

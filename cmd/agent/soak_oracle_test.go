@@ -35,8 +35,7 @@ import (
 // A violation is a promise that was not kept.
 type violation struct{ oracle, text string }
 
-// oracles are the promises of the battery's section 0, O1 to O7, each with what
-// tells whether it was kept.
+// oracles are the promises of the battery's section 0, O1 to O7, each with the check of whether it was kept.
 var oracles = []struct {
 	name  string
 	check func(*round) []string
@@ -64,15 +63,15 @@ func (r *round) judge() (found []violation) {
 // A node is one entry of a directory.
 type node struct {
 	mode  fs.FileMode
-	sum   string // of the content, or where a link leads
+	sum   string // of the content, or the target of a link
 	links uint64
-	at    int64 // when it was modified; 0 where that may be any time
+	at    int64 // the modification time; 0 for any
 }
 
-// A tree is what lies below a directory, by path.
+// A tree is everything below a directory, by path.
 type tree map[string]node
 
-// look reads a tree. A directory has neither time nor links: those of its entries count.
+// look reads a tree. A directory has neither time nor links; its entries have them.
 func look(t *testing.T, dir string) tree {
 	t.Helper()
 	all := tree{}
@@ -111,7 +110,7 @@ func look(t *testing.T, dir string) tree {
 
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16] }
 
-// differences lists where two trees are not the same; a time of 0 is any.
+// differences lists the differences between two trees; a time of 0 equals any other.
 func differences(want, got tree) (list []string) {
 	names := maps.Clone(want)
 	maps.Copy(names, got)
@@ -128,8 +127,7 @@ func differences(want, got tree) (list []string) {
 	return list
 }
 
-// tree is O1: the workspace is as it was, but for what was promoted and for what a
-// person wrote meanwhile.
+// tree is O1: the workspace is unchanged, except for promotions and for what a person wrote meanwhile.
 func (r *round) tree() []string {
 	want, got := maps.Clone(r.before), look(r.t, r.work)
 	files := map[string]string{}
@@ -151,7 +149,7 @@ func (r *round) tree() []string {
 	}
 	delete(got, ballast)
 	r.exports(got)
-	// Where nothing could be removed, the next run in the workspace does; see workspace.Recover.
+	// If nothing could be removed, the next run in the workspace removes it; see workspace.Recover.
 	if r.plan.struck("no writing") && strings.Contains(r.processes()[0].told.String(), "remove directory .agent") {
 		delete(got, ".agent")
 	}
@@ -161,7 +159,7 @@ func (r *round) tree() []string {
 	return differences(want, got)
 }
 
-// change makes of want what the promotion of q leaves.
+// change turns want into the tree after the promotion of q.
 func (q patch) change(want tree, files map[string]string) {
 	for name, text := range q.files {
 		n, there := want[name]
@@ -179,7 +177,7 @@ func (q patch) change(want tree, files map[string]string) {
 	}
 }
 
-// exports takes out of got what a run with a model leaves for people to read.
+// exports removes from got what a run with a model leaves for people to read.
 func (r *round) exports(got tree) {
 	if !r.plan.goal() {
 		return
@@ -187,13 +185,13 @@ func (r *round) exports(got tree) {
 	maps.DeleteFunc(got, func(name string, _ node) bool {
 		base := filepath.Base(name)
 		export := strings.HasPrefix(base, "MEMORY.md") || strings.HasPrefix(base, "HISTORY.md") ||
-			strings.HasPrefix(base, ".MEMORY.md.") || strings.HasPrefix(base, ".HISTORY.md.") // of a process that was killed
+			strings.HasPrefix(base, ".MEMORY.md.") || strings.HasPrefix(base, ".HISTORY.md.") // left by a killed process
 		return name == ".agent" || filepath.Dir(name) == ".agent" && export
 	})
 }
 
-// byHand settles a file that a person wrote: what was written is there, on top of
-// the old text or of the new one, or in a file beside it.
+// byHand settles a file that a person wrote: the person's text is there, on top of the old text or the new one, or in a
+// file next to it.
 func (r *round) byHand(path, added string, files map[string]string, want, got tree) {
 	n := want[path]
 	n.links, n.at = 1, 0
@@ -227,14 +225,14 @@ func (r *round) byHand(path, added string, files map[string]string, want, got tr
 	want[path] = n
 }
 
-// beside is O2: nothing outside the workspace changed, though links lead there.
+// beside is O2: nothing outside the workspace changed, although links lead there.
 func (r *round) beside() []string {
 	want := maps.Clone(r.away)
 	for _, q := range []patch{r.plan.patch} {
 		if q.unlinks && r.promoted(q) > 0 || r.edits["shared.txt"] != "" {
 			n := want["linked.txt"]
 			n.links = look(r.t, r.victim)["linked.txt"].links
-			if r.edits["shared.txt"] != "" { // in place it is the same file
+			if r.edits["shared.txt"] != "" { // an edit in place changes the same file
 				n = look(r.t, r.victim)["linked.txt"]
 			}
 			want["linked.txt"] = n
@@ -243,9 +241,9 @@ func (r *round) beside() []string {
 	return differences(want, look(r.t, r.victim))
 }
 
-// left is O3: the engine keeps nothing of any run, and of each workspace one snapshot.
+// left is O3: the engine keeps nothing of any run, and one snapshot of each workspace.
 func (r *round) left() (list []string) {
-	// What another process is removing may be there for a moment.
+	// A box that another process is removing may be there for a moment.
 	var ids []string
 	for patience := time.Now().Add(20 * time.Second); time.Now().Before(patience); time.Sleep(100 * time.Millisecond) {
 		if ids = r.boxesLeft(); len(ids) == 0 {
@@ -255,8 +253,8 @@ func (r *round) left() (list []string) {
 	for _, id := range ids {
 		list = append(list, "a box is left: "+id)
 	}
-	// One that a box still stood on, which another process was removing, or another lane had of the same files,
-	// stays until the next time.
+	// A snapshot stays until the next clean-up if a box that another process was removing still used it, or another
+	// lane had one of the same files.
 	for patience := time.Now().Add(20 * time.Second); len(r.snapshots(r.t, r.work)) > imagescmd.KeptSnapshots && time.Now().Before(patience); {
 		r.command("sandbox", "gc")
 	}
@@ -271,7 +269,7 @@ func (r *round) left() (list []string) {
 	return list
 }
 
-// never are questions to the record that no row may answer.
+// never lists queries of the record that must return no row.
 var never = map[string]string{
 	"a run has not ended":                       `select id || ' is ' || state from run where ended is null`,
 	"a run ended twice, or went on":             `select run || ' ' || string_agg(state, ' ' order by n) from run_state group by run having count(distinct state) filter (where state in (select name from state where final)) <> 1`,
@@ -285,7 +283,7 @@ var never = map[string]string{
 	"sums differ from what they add":            `select i.iteration from v_iterations i where i.calls <> (select count(*) from v_model_calls c where c.iteration = i.iteration) or i.cost <> (select coalesce(sum(c.cost), 0) from v_model_calls c where c.iteration = i.iteration)`,
 }
 
-// recorded is O4: every run is at an end, once, and the sums are right.
+// recorded is O4: every run has ended exactly once, and the sums are right.
 func (r *round) recorded() (list []string) {
 	for what, sql := range never {
 		for _, line := range r.ask(sql) {
@@ -299,7 +297,7 @@ func (r *round) recorded() (list []string) {
 		if sent, kept := len(r.model.Requests())-r.asked, r.calls()-r.called; sent > kept {
 			list = append(list, fmt.Sprintf("%d requests were sent, and %d are on record", sent, kept))
 		}
-		// Struck at its very start it says so and ends before there is anything to resume.
+		// A loop struck at its very start says so and ends before there is anything to resume.
 		unheard := r.plan.struck("database away", "engine away", "signal", "two signals", "kill agent") && r.iterations() == r.begun
 		if len(r.edits) == 0 && !unheard && !r.plan.struck("second run", "index lock", "switch branch", "full disk") && r.promoted(r.plan.patch) != 1 {
 			list = append(list, fmt.Sprintf("the goal was promoted %d times after its loop was resumed", r.promoted(r.plan.patch)))
@@ -314,13 +312,13 @@ func (r *round) calls() int {
 	return n
 }
 
-// iterations is how many loops have begun one on the workspace.
+// iterations counts the iterations that loops have begun on the workspace.
 func (r *round) iterations() int {
 	n, _ := strconv.Atoi(strings.Join(r.ask(`select count(*)::text from v_iterations where workspace = $1`, r.work), ""))
 	return n
 }
 
-// ask returns the rows of a query of one text; an error is a row too.
+// ask returns the rows of a query for one text; an error is a row too.
 func (r *round) ask(sql string, args ...any) []string {
 	ctx := context.WithoutCancel(r.t.Context())
 	conn, err := pgx.Connect(ctx, r.record.direct)
@@ -339,8 +337,7 @@ func (r *round) ask(sql string, args ...any) []string {
 	return lines
 }
 
-// told is O6: exit codes and documents are as documented, agree with the record, and
-// fit what happened.
+// told is O6: exit codes and documents are as documented, agree with the record, and fit what happened.
 func (r *round) told() (list []string) {
 	for _, x := range r.processes() {
 		if !x.isRun {
@@ -352,12 +349,12 @@ func (r *round) told() (list []string) {
 		if allowed := r.plan.exits(x.patch); x.exit == -1 && r.plan.struck("kill agent") {
 			continue
 		} else if x.exit == -1 && r.plan.struck("signal", "two signals") && x.told.String() == "" {
-			continue // before it could listen
+			continue // before it could handle signals
 		} else if !slices.Contains(allowed, x.exit) {
 			list = append(list, fmt.Sprintf("agent %v ends with %d, may with %v", x.args, x.exit, allowed))
 		}
 		if x.exit == run.ExitCancelled && r.plan.struck("two signals") && x.out.String() == "" {
-			continue // it left at once, as it was told
+			continue // it left at once, as instructed
 		}
 		var doc run.Document
 		if err := json.Unmarshal([]byte(x.out.String()), &doc); err != nil {
@@ -376,7 +373,7 @@ func (r *round) told() (list []string) {
 	return list
 }
 
-// small is O7: no process takes more memory than it may, and no box keeps a log.
+// small is O7: no process takes more than its memory limit, and no box keeps a log.
 func (r *round) small() (list []string) {
 	for _, x := range r.processes() {
 		r.soak.mu.Lock()
@@ -389,8 +386,7 @@ func (r *round) small() (list []string) {
 	return append(list, r.watch.found("O7")...)
 }
 
-// newCanary is a secret that nothing else looks like; what URLs and JSON write in
-// another way is in it.
+// newCanary returns a secret that nothing else looks like, with characters that URLs and JSON write differently.
 func newCanary(place string) string {
 	if place == "" {
 		return rand.Text()
@@ -398,7 +394,7 @@ func newCanary(place string) string {
 	return "Can+" + rand.Text() + "/" + rand.Text()[:8] + "="
 }
 
-// A search finds secrets in whatever form.
+// A search finds secrets in every form.
 type search struct{ forms []string }
 
 // newSearch returns a search for all forms of secrets.
@@ -412,7 +408,7 @@ func newSearch(secrets []string) search {
 		for _, form := range []string{secret, string(reversed), url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`), strings.ToUpper(hex.EncodeToString([]byte(secret)))} {
 			add(form)
 		}
-		// Base64 begins at any byte of three; what the neighbours decide is left out.
+		// Base64 may begin at any of three offsets; the characters that neighbours affect are left out.
 		for shift := range 3 {
 			for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 				text := encoding.EncodeToString(append(make([]byte, shift), secret...))
@@ -425,12 +421,12 @@ func newSearch(secrets []string) search {
 	return s
 }
 
-// in tells whether a secret is in text.
+// in reports whether text contains a secret.
 func (s search) in(text string) bool {
 	return slices.ContainsFunc(s.forms, func(form string) bool { return strings.Contains(text, form) })
 }
 
-// secrets is O5: no secret is in what was printed, recorded, built, started or sent.
+// secrets is O5: no secret is in anything that was printed, recorded, built, started or sent.
 func (r *round) secrets() (list []string) {
 	look := func(where, text string) {
 		if r.search.in(text) {
@@ -468,12 +464,12 @@ func (r *round) secrets() (list []string) {
 		}
 		seen, err := r.api.ImageInspect(ctx, id)
 		history, err2 := r.api.ImageHistory(ctx, id)
-		if err == nil && err2 == nil { // else it is gone
+		if err == nil && err2 == nil { // otherwise it is gone
 			text, _ := json.Marshal([]any{seen, history})
 			look("the image "+id, string(text))
 		}
 	}
-	// The cache of scans, and whatever else the agent leaves in the home.
+	// This covers the cache of scans, and everything else that the agent leaves in the home.
 	_ = filepath.WalkDir(filepath.Join(r.lane.dir, "home", ".cache"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			text, _ := os.ReadFile(path)
@@ -548,7 +544,7 @@ func (w *watcher) inspect(ctx context.Context, s *soak, id string) {
 		w.missed.Add(1)
 		return
 	}
-	// A box has the labels of its image too; those of others are not ours to judge.
+	// A box has the labels of its image too; the boxes of others are not judged here.
 	if !strings.HasPrefix(box.Config.Labels["agent.workspace"], s.dir+"/") {
 		return
 	}
@@ -567,7 +563,7 @@ func (w *watcher) add(oracle, text string) {
 	w.wrong = append(w.wrong, violation{oracle, text})
 }
 
-// found returns what was found for an oracle since the last call.
+// found returns and clears the violations of an oracle.
 func (w *watcher) found(oracle string) (list []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"agent/orchestrator/run"
 )
 
-// impostor is what the directory holds that takes the workspace's place.
+// impostor is the content of the directory that replaces the workspace.
 var impostor = map[string]string{"notes.txt": "one\ntwo\nthree\n", "shared.txt": "ours\nand theirs\n", "README.md": "Another directory.\n"}
 
 // aside is where the workspace is meanwhile.
 func (r *round) aside() string { return filepath.Join(r.place, "aside") }
 
-// swap moves the workspace away and puts a directory, or a link to one, in its place; some of the time it puts it back
-// while the run goes on. Before the run says a word, the directory that is there is the one that it was given.
+// swap moves the workspace away and puts a directory, or a link to one, in its place; sometimes it puts it back while
+// the run continues. Until the run prints something, the directory that is there counts as the one that it was given.
 func (r *round) swap(p planned) {
 	if first := r.processes()[0]; !first.told.await(markers[0], first.done) {
 		return
@@ -49,10 +49,10 @@ func (r *round) swap(p planned) {
 	}
 }
 
-// swapBack puts the workspace back. What had taken its place must be as it was put there.
+// swapBack puts the workspace back. The replacement must be unchanged.
 func (r *round) swapBack() {
 	if r.swapped == nil {
-		return // it was never moved, or is back
+		return // it was never moved, or is already back
 	}
 	for _, text := range differences(r.swapped, look(r.t, r.stranger)) {
 		r.wrong = append(r.wrong, violation{"O2", "in the directory that took the workspace's place: " + text})
@@ -68,8 +68,8 @@ func (r *round) swapBack() {
 	}
 }
 
-// plantedFiles is a journal that would empty notes.txt and write into another file, as earlier versions took theirs from the
-// workspace. The digest is that of the file.
+// plantedFiles is a journal that would delete other.txt and create another file, in a form that earlier versions
+// accepted from the workspace. The digest is that of other.txt.
 func plantedFiles() map[string]string {
 	const digest = "0967b63182a9178fa55b1b6b6f3db64bb615bc8ed4457d69ceb99faeecbf8ed7"
 	plan := `{"id":"edit-1","items":[{"path":"other.txt","slot":".agent/journal/edit-1/files/0","before":{"digest":"` + digest + `","mode":420}},` +
@@ -80,17 +80,17 @@ func plantedFiles() map[string]string {
 	}
 }
 
-// plant puts a journal into the workspace, as a clone may bring one.
+// plant puts a journal into the workspace, as a clone may do.
 func (r *round) plant(planned) {
 	for name, text := range plantedFiles() {
 		file := filepath.Join(r.work, name)
 		if os.MkdirAll(filepath.Dir(file), 0o755) == nil {
-			_ = os.WriteFile(file, []byte(text), 0o644) // on a full disk nobody can
+			_ = os.WriteFile(file, []byte(text), 0o644) // impossible on a full disk
 		}
 	}
 }
 
-// unplant takes it away again, after a command that might carry it out. It must be as it was.
+// unplant removes the journal, after a command that might carry it out. It must be unchanged.
 func (r *round) unplant() {
 	r.command("sandbox", "gc")
 	for name, text := range plantedFiles() {
@@ -102,19 +102,19 @@ func (r *round) unplant() {
 	if err := os.RemoveAll(filepath.Join(r.work, ".agent", "journal")); err != nil {
 		r.t.Errorf("take the planted journal away: %v", err)
 	}
-	_ = os.Remove(filepath.Join(r.work, ".agent")) // the run may have made it too
+	_ = os.Remove(filepath.Join(r.work, ".agent")) // the run may have created it too
 }
 
-// orphaned is after how long others take a run for dead.
+// orphaned is the time after which other processes consider a run dead.
 const orphaned = 90 * time.Second
 
-// stopFor is how long AGENT_SOAK_STOP has a process be stopped, 0 for some seconds.
+// stopFor is how long a process is stopped: AGENT_SOAK_STOP, or 0 for some seconds.
 func stopFor() time.Duration {
-	d, _ := time.ParseDuration(os.Getenv("AGENT_SOAK_STOP")) // newSoak reports what is none
+	d, _ := time.ParseDuration(os.Getenv("AGENT_SOAK_STOP")) // newSoak reports an invalid value
 	return d
 }
 
-// stopExits are the exit codes of a run that was stopped. Others settle one that was stopped for too long.
+// stopExits are the exit codes of a run that was stopped. A run stopped for too long is settled by other processes.
 func stopExits() []int {
 	if stopFor() < orphaned {
 		return nil
@@ -122,7 +122,7 @@ func stopExits() []int {
 	return []int{run.ExitInfra, run.ExitConflict}
 }
 
-// stop stops a process, as a closed lid does. While it is stopped for long another command finds it.
+// stop stops a process, as closing a laptop does. During a long stop another command finds the process.
 func (r *round) stop(p planned) {
 	x := r.one(p)
 	if x == nil || x.cmd == nil || x.cmd.Process.Signal(syscall.SIGSTOP) != nil {
@@ -134,10 +134,10 @@ func (r *round) stop(p planned) {
 	} else {
 		r.sleep(4 * p.long)
 	}
-	_ = x.cmd.Process.Signal(syscall.SIGCONT) // killed while it was stopped, it is gone
+	_ = x.cmd.Process.Signal(syscall.SIGCONT) // it is gone if it was killed while it was stopped
 }
 
-// clashes tells whether m cannot share a round with what is planned already.
+// clashes reports whether m cannot share a round with the faults planned so far.
 func (p plan) clashes(m mishap) bool {
 	for _, f := range p.faults {
 		if m.alone && (f.mishap.files || f.mishap.alone) || f.mishap.alone && m.files {
@@ -147,7 +147,7 @@ func (p plan) clashes(m mishap) bool {
 	return false
 }
 
-// mountState gives the user's state a small file system of its own, and takes it away again.
+// mountState gives the user's state its own small file system.
 func (r *round) mountState() {
 	if err := os.MkdirAll(r.stateDir(), 0o700); err != nil {
 		r.t.Fatal(err)
@@ -157,7 +157,7 @@ func (r *round) mountState() {
 	}
 }
 
-// unmountState removes it, with what settles nothing any more.
+// unmountState removes that file system, with whatever is left in it.
 func (r *round) unmountState() {
 	if err := unmount(r.stateDir()); err != nil && !strings.Contains(err.Error(), "invalid argument") {
 		r.t.Errorf("unmount %s: %v", r.stateDir(), err)

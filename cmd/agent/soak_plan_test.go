@@ -12,20 +12,19 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A patch is a response, what it does to the workspace, and how a run of it ends
-// when nothing disturbs it.
+// A patch is a response, its effect on the workspace, and the result of an undisturbed run.
 type patch struct {
 	name, text string
-	files      map[string]string // what it leaves, by path
+	files      map[string]string // the resulting files, by path
 	gone       []string
 	exits      []int // with --yes
 	unlinks    bool  // it changes the file that has another name outside
 }
 
-// good tells whether a run may promote it.
+// good reports whether a run may promote it.
 func (p patch) good() bool { return p.exits[0] == run.ExitDone }
 
-// A kind of workspace: its files, and what is done to them.
+// A kind of workspace: its files, and the patches for them.
 type kind struct {
 	name    string
 	files   map[string]string
@@ -42,12 +41,12 @@ func (k kind) find(name string) patch {
 	panic("there is no patch " + name)
 }
 
-// edit is one block.
+// editBlock returns one edit block.
 func editBlock(path, search, replace string) string {
 	return fmt.Sprintf("<EDIT file=%q>\n<SEARCH>\n%s\n</SEARCH>\n<REPLACE>\n%s\n</REPLACE>\n</EDIT>\n", path, search, replace)
 }
 
-// seer prints all that it sees, as one would who looks for secrets.
+// seer prints everything that it sees, like a program that looks for secrets.
 const seer = `"""Prints all that it sees."""
 
 import os
@@ -61,7 +60,7 @@ for found in sorted(pathlib.Path().rglob("*")):
         print(found, found.read_text(errors="replace"))
 `
 
-// shared are files that every kind has. shared.txt has a second name outside.
+// shared returns the files of every kind and own. shared.txt has a second name outside.
 func shared(own map[string]string) map[string]string {
 	files := map[string]string{
 		"notes.txt": "one\ntwo\nthree\n", "old.txt": "old\n", "shared.txt": "ours\nand theirs\n", "side.txt": "left\nright\n",
@@ -73,7 +72,7 @@ func shared(own map[string]string) map[string]string {
 	return files
 }
 
-// everywhere are patches that fit each kind.
+// everywhere returns the patches that fit every kind, and own.
 func everywhere(own ...patch) []patch {
 	const many = "<EDIT file=\"notes.txt\">\n<SEARCH>\ntwo\n</SEARCH>\n<REPLACE>\n2\n</REPLACE>\n</EDIT>\n" +
 		"<EDIT file=\"sub/deep.txt\">\n<SEARCH>\ndown\n</SEARCH>\n<REPLACE>\nup\n</REPLACE>\n</EDIT>\n" +
@@ -98,12 +97,12 @@ func everywhere(own ...patch) []patch {
 	)
 }
 
-// side is the patch of a second run: it shares no file with any other.
+// side is the patch of a second run: it shares no file with any other patch.
 func side() patch {
 	return patch{name: "side", text: editBlock("side.txt", "left", "port"), exits: []int{0}, files: map[string]string{"side.txt": "port\nright\n"}}
 }
 
-// kinds are the kinds of workspaces.
+// kinds returns the kinds of workspaces.
 func kinds() []kind {
 	prices := func(body string) string {
 		return "\"\"\"Prices.\"\"\"\n\n\ndef price(count: int) -> int:\n    \"\"\"Return what they cost.\"\"\"\n    return " + body + "\n"
@@ -126,13 +125,12 @@ func kinds() []kind {
 	}
 }
 
-// A planned fault strikes at an instant: at a line of the run's progress, or at a
-// part of its usual length.
+// A planned fault strikes at an instant: at a line of the run's progress, or at a fraction of its usual length.
 type planned struct {
 	mishap mishap
 	marker string
-	at     float64 // of the usual length, or of 50 ms after the marker
-	long   float64 // from 0 to 1: how long, or which
+	at     float64 // as a fraction of the usual length, or of 50 ms after the marker
+	long   float64 // from 0 to 1: how long, or which one
 }
 
 func (p planned) String() string {
@@ -142,18 +140,18 @@ func (p planned) String() string {
 	return fmt.Sprintf("%s at %.2f (%.2f)", p.mishap.name, p.at, p.long)
 }
 
-// A plan is all that chance decides about a round.
+// A plan holds every random choice of a round.
 type plan struct {
 	seed   uint64
-	way    string // "patch", "goal", and those in this process: "inside", "goal inside"
+	way    string // "patch" or "goal"; in this process "inside" or "goal inside"
 	kind   int
 	patch  patch
 	flags  []string
-	salt   int    // makes the snapshot another one
+	salt   int    // makes another snapshot
 	git    string // "", "clean", "dirty"
 	inFile bool   // the address of the database is in the user's configuration
-	next   int    // which command settles
-	again  bool   // the same run once more afterwards
+	next   int    // which command settles the run
+	again  bool   // repeats the run afterwards
 	tmpfs  bool
 	faults []planned
 }
@@ -163,18 +161,18 @@ func (p plan) String() string {
 	return fmt.Sprintf("%s, %s %s %v, git %q, tmpfs %v, then %d: %v", p.way, k.name, p.patch.name, p.flags, p.git, p.tmpfs, p.next, p.faults)
 }
 
-// inside tells whether the run is made in this process.
+// inside reports whether the run takes place in this process.
 func (p plan) inside() bool { return strings.HasSuffix(p.way, "inside") }
 
-// goal tells whether a model finds the patch.
+// goal reports whether a model finds the patch.
 func (p plan) goal() bool { return strings.HasPrefix(p.way, "goal") }
 
-// markers are beginnings of lines of the progress, one for each phase.
+// markers are the beginnings of progress lines, one for each phase.
 var markers = []string{"queued", "analyzing", "verifying", "lint", "smoke", "awaiting_approval", "promoting", "promoted"}
 
 // newPlan draws the plan of a seed.
 func newPlan(seed uint64) plan {
-	// Neighbouring seeds must have nothing in common.
+	// Plans of neighbouring seeds must be unrelated.
 	chance := rand.New(rand.NewChaCha8(sha256.Sum256(binary.BigEndian.AppendUint64(nil, seed))))
 	one := func(list ...string) string { return list[chance.IntN(len(list))] }
 	p := plan{
@@ -182,10 +180,10 @@ func newPlan(seed uint64) plan {
 		way:  one("patch", "patch", "patch", "patch", "patch", "goal", "inside", "goal inside"), kind: []int{0, 1, 1, 2, 2}[chance.IntN(5)], salt: chance.IntN(3),
 		git: one("", "clean", "clean", "dirty"), inFile: chance.IntN(2) == 0, next: chance.IntN(4), again: chance.IntN(6) == 0, flags: []string{"--yes"},
 	}
-	// Python's types take as long as all else: it has its turn less often.
+	// Python's type check takes as long as everything else, so Python gets fewer turns.
 	k := kinds()[p.kind]
 	p.patch = k.patches[chance.IntN(len(k.patches))]
-	if chance.IntN(2) == 0 || p.goal() { // the others end early
+	if chance.IntN(2) == 0 || p.goal() { // other patches end the run early
 		p.patch = k.find(one("edit", "many", "linked"))
 	}
 	if !p.goal() {
@@ -196,10 +194,10 @@ func newPlan(seed uint64) plan {
 			p.flags = []string{"--yes", "--no-promote"}
 		}
 	}
-	for range min(2, chance.IntN(7)/2) { // none, one or two, mostly two
+	for range min(2, chance.IntN(7)/2) { // none, one or two; mostly two
 		fitting := mishaps()
 		for n := range fitting {
-			// Those that do not fit are drawn again, so that all are as likely.
+			// A fault that does not fit is drawn again, so that all are equally likely.
 			f := fitting[(chance.IntN(len(fitting))+n)%len(fitting)]
 			if f.fits != nil && !f.fits(p) || p.struck(f.name) || p.clashes(f) {
 				continue
@@ -219,7 +217,7 @@ func newPlan(seed uint64) plan {
 	return p
 }
 
-// struck tells whether a fault of that name is planned.
+// struck reports whether a fault with one of these names is planned.
 func (p plan) struck(names ...string) bool {
 	for _, f := range p.faults {
 		for _, name := range names {
@@ -231,13 +229,13 @@ func (p plan) struck(names ...string) bool {
 	return false
 }
 
-// exits are the exit codes that a run of q may end with.
+// exits returns the exit codes with which a run of q may end.
 func (p plan) exits(q patch) []int {
 	list := q.exits
 	if len(p.flags) == 0 && q.good() {
 		list = []int{run.ExitApproval}
 	}
-	if q.name == "held" && len(p.flags) == 2 { // what is not promoted needs no approval
+	if q.name == "held" && len(p.flags) == 2 { // without a promotion no approval is needed
 		list = []int{run.ExitDone}
 	}
 	list = append([]int{}, list...)

@@ -24,40 +24,40 @@ import (
 	"agent/orchestrator/store/history"
 )
 
-// hang is how long a command may take whatever strikes it; no fault lasts nearly so long.
+// hang is the time limit of a command, whatever strikes it; no fault lasts nearly as long.
 const hang = 4 * time.Minute
 
-// A round is one plan carried out.
+// A round carries out one plan.
 type round struct {
 	*lane
 	t    *testing.T
 	plan plan
-	// place holds the workspace and the victim beside it.
+	// place contains the workspace and, next to it, the victim.
 	place, work, victim string
 	record              *books
-	before, away        tree // the workspace and the victim, as they were
+	before, away        tree // the original workspace and victim
 	over                chan struct{}
-	first               sync.WaitGroup // the first process is there
-	asked, called       int            // requests to the model before the round, and those on record
+	first               sync.WaitGroup // waits for the first process
+	asked, called       int            // requests to the model, and recorded requests, before the round
 	begun               int            // iterations on record before the round
 
-	// What took the workspace's place, and where it lies; nil when nothing has. Only the fault and what heals it use them.
+	// What replaced the workspace, and where it lies; nil if nothing did. Only the fault and its heal use them.
 	swapped  tree
 	stranger string
-	filled   bool        // the user's state lies on a file system of its own
-	wrong    []violation // found by what heals a fault
+	filled   bool        // the user's state has its own file system
+	wrong    []violation // found by healing a fault
 
-	atGit sync.Mutex // one at a time in the repository
+	atGit sync.Mutex // serialises access to the repository
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	list    []*process
 	runs    []string // of this round
 	rows    []history.RunRow
-	edits   map[string]string // by path: what a person added, or wrote
-	gitTree tree              // what .git holds since the person was there
+	edits   map[string]string // by path: the text that a person added, or wrote
+	gitTree tree              // the content of .git since the person's change
 }
 
-// A process is one command under way, in a process of its own or in this one.
+// A process is one running command, as a separate process or inside this one.
 type process struct {
 	args      []string
 	patch     patch
@@ -66,7 +66,7 @@ type process struct {
 	cmd       *exec.Cmd
 	cancel    context.CancelFunc
 	done      chan struct{}
-	exit      int // -1 by a signal
+	exit      int // -1 after a signal
 	rss       int64
 }
 
@@ -79,7 +79,7 @@ func (x *process) ended() bool {
 	}
 }
 
-// A tape keeps what is written to it, and tells when a text comes.
+// A tape keeps what is written to it, and lets callers wait for a text.
 type tape struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -102,7 +102,7 @@ func (t *tape) String() string {
 	return t.text.String()
 }
 
-// await waits until a line begins with marker, or until over.
+// await waits until a line begins with marker, or until over is closed.
 func (t *tape) await(marker string, over <-chan struct{}) bool {
 	for {
 		t.mu.Lock()
@@ -119,15 +119,15 @@ func (t *tape) await(marker string, over <-chan struct{}) bool {
 	}
 }
 
-// round carries p out and tells whether every promise was kept. What is wrong is
-// reported with all that is needed to repeat it, and the directory is kept.
+// round carries out p and reports whether every promise was kept. A violation is reported with everything needed to
+// repeat it, and the directory is kept.
 func (l *lane) round(t *testing.T, p plan) bool {
 	t.Helper()
 	return len(l.examine(t, p, nil)) == 0
 }
 
-// examine is a round; sabotage, where not nil, is called before the promises are
-// checked. It returns what was found, and reports it when there is no sabotage.
+// examine carries out a round; sabotage, if not nil, is called before the promises are checked. It returns the
+// violations, and reports them if there is no sabotage.
 func (l *lane) examine(t *testing.T, p plan, sabotage func(*round)) []violation {
 	t.Helper()
 	k := kinds()[p.kind]
@@ -156,7 +156,7 @@ func (l *lane) examine(t *testing.T, p plan, sabotage func(*round)) []violation 
 		return llmtest.Step{Text: p.patch.text, Delay: 50 * time.Millisecond}
 	})
 
-	// The run, and what strikes it.
+	// The run, and the faults that strike it.
 	var striking sync.WaitGroup
 	r.first.Add(1)
 	for _, f := range p.faults {
@@ -168,7 +168,7 @@ func (l *lane) examine(t *testing.T, p plan, sabotage func(*round)) []violation 
 	r.waitAll()
 	close(r.over)
 	striking.Wait()
-	r.waitAll() // a second run may have been begun at the last moment
+	r.waitAll() // a second run may have started at the last moment
 	if len(p.faults) == 0 {
 		r.learnLength(time.Since(started))
 	}
@@ -201,7 +201,7 @@ func (l *lane) examine(t *testing.T, p plan, sabotage func(*round)) []violation 
 	return found
 }
 
-// furnish makes the workspace, its repository and the victim beside it.
+// furnish creates the workspace, its repository and the victim next to it.
 func (r *round) furnish(k kind) {
 	r.t.Helper()
 	must := func(err error) {
@@ -252,7 +252,7 @@ func (r *round) furnish(k kind) {
 // put writes a file of the workspace.
 func (r *round) put(name, text string) { writeFile(r.t, filepath.Join(r.work, name), text) }
 
-// repository makes the workspace one, with a branch beside main.
+// repository makes the workspace a repository with the branches main and side.
 func (r *round) repository() {
 	git := func(args ...string) {
 		cmd := exec.Command("git", append([]string{"-C", r.work, "-c", "user.name=t", "-c", "user.email=t@invalid", "-c", "init.defaultBranch=main"}, args...)...)
@@ -277,7 +277,7 @@ func (r *round) repository() {
 	}
 }
 
-// strip takes back what a directory cannot be removed with.
+// strip removes whatever prevents the removal of a directory.
 func (r *round) strip() {
 	if r.plan.struck("no writing") {
 		r.immutable("-i")
@@ -292,9 +292,8 @@ func (r *round) strip() {
 	}
 }
 
-// unmount takes a file system away. On a busy machine a program that was killed, or one of another that looks through
-// the directory, may be in it for a moment still. Where one stays the directory is given up, for the rounds behind this one
-// make it anew.
+// unmount unmounts a file system. On a busy machine a killed program, or one that looks through the directory, may use
+// it for a moment longer. If one stays, the file system is detached, because later rounds make the directory again.
 func unmount(dir string) (err error) {
 	for range 100 {
 		if err = syscall.Unmount(dir, 0); !errors.Is(err, syscall.EBUSY) {
@@ -305,7 +304,7 @@ func unmount(dir string) (err error) {
 	return errors.Join(err, syscall.Unmount(dir, syscall.MNT_DETACH))
 }
 
-// start starts a run of a patch, the first as the plan wants it.
+// start starts a run of a patch, the first one in the way of the plan.
 func (r *round) start(first bool, q patch) {
 	args := append([]string{"sandbox", "run", "--workspace", r.work, "--json"}, r.plan.flags...)
 	if first && r.plan.goal() {
@@ -316,7 +315,7 @@ func (r *round) start(first bool, q patch) {
 	r.launch(&process{args: args, patch: q, isRun: true}, first && r.plan.inside())
 }
 
-// launch starts a process, or a command in this one.
+// launch starts a process, or a command inside this one.
 func (r *round) launch(x *process, inside bool) *process {
 	x.out, x.told, x.done = newTape(), newTape(), make(chan struct{})
 	env := slices.Clone(r.env)
@@ -336,9 +335,9 @@ func (r *round) launch(x *process, inside bool) *process {
 		}
 		go func() {
 			defer close(x.done)
-			slow := time.AfterFunc(hang+stopFor(), func() { x.cmd.Process.Signal(syscall.SIGQUIT) }) // Go tells where it hangs
+			slow := time.AfterFunc(hang+stopFor(), func() { x.cmd.Process.Signal(syscall.SIGQUIT) }) // Go prints where it hangs
 			defer slow.Stop()
-			_ = x.cmd.Wait() // the exit code says it
+			_ = x.cmd.Wait() // the exit code reports the result
 			x.exit = x.cmd.ProcessState.ExitCode()
 			x.rss = x.cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 		}()
@@ -365,7 +364,7 @@ func (r *round) inside(x *process, env []string) {
 	}()
 }
 
-// processes are those so far.
+// processes returns the processes so far.
 func (r *round) processes() []*process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -383,7 +382,7 @@ func (r *round) waitAll() {
 	}
 }
 
-// usual is how long such a run takes.
+// usual returns how long a run of this kind takes.
 func (r *round) usual() time.Duration {
 	if d := r.length[r.plan.way+kinds()[r.plan.kind].name]; d != nil {
 		return *d
@@ -391,14 +390,14 @@ func (r *round) usual() time.Duration {
 	return 2500 * time.Millisecond
 }
 
-// learnLength notes how long a run took that nothing disturbed.
+// learnLength records the duration of an undisturbed run.
 func (r *round) learnLength(d time.Duration) {
 	if r.plan.patch.good() {
 		r.length[r.plan.way+kinds()[r.plan.kind].name] = &d
 	}
 }
 
-// next runs a command that nothing disturbs; it must do well.
+// command runs a command that nothing disturbs; it must succeed.
 func (r *round) command(args ...string) *process {
 	x := r.launch(&process{args: args}, false)
 	<-x.done
@@ -409,7 +408,7 @@ func (r *round) command(args ...string) *process {
 func (r *round) settle() {
 	switch {
 	case r.plan.goal():
-		// An iteration of this process is alive as long as it: nobody else may take it up.
+		// An iteration of this process counts as alive as long as the process: no other one may take it up.
 		x := &process{args: []string{"sandbox", "loop", "--resume", "--yes", "--json", "--rest", "0s", "--workspace", r.work}}
 		<-r.launch(x, r.plan.inside()).done
 	case r.plan.next == 1:
@@ -421,10 +420,10 @@ func (r *round) settle() {
 	r.refresh()
 }
 
-// repeat makes the same run once more; now it must do what it is for.
+// repeat makes the same run once more; this time it must succeed.
 func (r *round) repeat() []violation {
 	r.count("ways", "once more")
-	r.plan.faults, r.plan.way = nil, "patch" // what struck is healed
+	r.plan.faults, r.plan.way = nil, "patch" // the mishaps are healed
 	x := &process{args: []string{"sandbox", "run", "--workspace", r.work, "--json", "--yes", "--patch", filepath.Join(r.place, r.plan.patch.name+".xml")}, patch: r.plan.patch, isRun: true}
 	os.Remove(filepath.Join(r.work, ".git/index.lock"))
 	delete(r.before, ".git/index.lock")
@@ -442,13 +441,13 @@ func (r *round) repeat() []violation {
 	return found
 }
 
-// refresh reads which runs the round has.
+// refresh reads the runs of the round.
 func (r *round) refresh() {
 	rows, err := r.record.db.Runs(context.WithoutCancel(r.t.Context()), history.RunFilter{Limit: 1000})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		return // the oracles look again
+		return // the oracles read them again
 	}
 	r.rows, r.runs = nil, nil
 	for _, row := range rows {
@@ -468,14 +467,14 @@ func (r *round) promoted(q patch) (n int) {
 	return n
 }
 
-// edited notes what a person wrote.
+// edited records what a person wrote.
 func (r *round) edited(path, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.edits[path] += text
 }
 
-// ownGit does something to the repository, after which its content is as it must stay.
+// ownGit changes the repository; after that its content must stay the same.
 func (r *round) ownGit(act func()) {
 	r.atGit.Lock()
 	defer r.atGit.Unlock()
@@ -486,12 +485,12 @@ func (r *round) ownGit(act func()) {
 	r.gitTree = now
 }
 
-// report tells what was found, and keeps the directory.
+// report prints the violations, and keeps the directory.
 func (r *round) report(found []violation) {
 	r.t.Helper()
 	kept := filepath.Join(r.soak.dir, fmt.Sprintf("kept-%d", r.plan.seed))
 	text := fmt.Sprintf("AGENT_SOAK_SEED=%d AGENT_SOAK=1 (run %d of seed %d)\n%v\nkept in %s\n", r.plan.seed, r.plan.seed-r.seed, r.seed, r.plan, kept)
-	all := "" // what is too long to be shown
+	all := "" // what is too long to print
 	for _, v := range found {
 		text += "VIOLATION of " + v.oracle + ": " + v.text + "\n"
 	}
@@ -508,17 +507,17 @@ func (r *round) report(found []violation) {
 	// The record is dropped with its lane.
 	ctx := context.WithoutCancel(r.t.Context())
 	if conn, err := pgx.Connect(ctx, r.record.direct); err == nil {
-		tables, _ := dump(ctx, conn) // what could be read
+		tables, _ := dump(ctx, conn) // as far as it could be read
 		for name, rows := range tables {
 			_ = os.WriteFile(filepath.Join(kept, "table-"+name+".txt"), []byte(rows), 0o600)
 		}
 		conn.Close(ctx)
 	}
-	fmt.Print(text) // at once: a test's own log is shown when it has ended
+	fmt.Print(text) // printed at once: a test's own log appears only after its end
 	r.t.Errorf("seed %d: %v", r.plan.seed, found)
 }
 
-// freePort is one that nobody listens on.
+// freePort returns a port on which nothing listens.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

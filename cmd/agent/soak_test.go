@@ -29,35 +29,35 @@ import (
 )
 
 const (
-	// soakRuns is how many runs there are unless AGENT_SOAK says otherwise.
+	// soakRuns is the number of runs unless AGENT_SOAK is set.
 	soakRuns = 200
-	// lanes is how many workspaces are worked on at the same time.
+	// lanes is the number of workspaces in use at the same time.
 	lanes = 3
-	// onOneRecord is how many runs a lane makes before it takes a new record: each
-	// dump of one is searched as a whole.
+	// onOneRecord is the number of runs that a lane makes before it takes a new record, because each dump of a record
+	// is searched as a whole.
 	onOneRecord = 15
-	// enough violations end the soak: the others would be of the same kind.
+	// enough violations end the soak: further ones would be of the same kind.
 	enough = 8
-	// slack is how far the counts of goroutines and descriptors may go up and down.
+	// slack is the permitted variation in the counts of goroutines and descriptors.
 	slack = 6
 )
 
-// A soak is many runs, each with faults at random instants, and what is found wrong.
+// A soak is many runs, each with faults at random instants, and the violations found.
 type soak struct {
 	seed uint64
 	runs int64
-	dir  string // holds every workspace, and what is kept of a violation
+	dir  string // holds every workspace, and what is kept after a violation
 	next atomic.Int64
-	// plans are those of the runs.
+	// plans are the plans of the runs.
 	plans []plan
 	api   *client.Client
-	// What may be found nowhere, by where it was put.
+	// Secrets that may appear nowhere, by where they were put.
 	canaries map[string]string
 	search   search
 	watch    *watcher
 	crashing *ownPostgres
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the following fields
 	done       int
 	violations int
 	counts     map[string]map[string]int // of verdicts, faults and patches
@@ -65,15 +65,14 @@ type soak struct {
 	peak       int64                     // of a process, in bytes
 }
 
-// TestSoak makes AGENT_SOAK runs of the product with random patches, at random
-// instants of which random faults strike. After each, the next command settles what
-// is left, and then every promise is checked: see oracles.
+// TestSoak makes AGENT_SOAK runs of the product with random patches, and random faults strike at random instants of
+// them. After each run, the next command settles what is left, and then every promise is checked: see oracles.
 //
 // Run n of seed s is run 0 of seed s+n, so that each can be repeated alone.
 func TestSoak(t *testing.T) {
 	s := newSoak(t)
 	fmt.Printf("soak: AGENT_SOAK_SEED=%d AGENT_SOAK=%d, in %s\n", s.seed, s.runs, s.dir)
-	// The first run builds what all others find, in this process too.
+	// The first run builds what all others find, including a run in this process.
 	t.Run("warm", func(t *testing.T) {
 		l := s.newLane(t, lanes)
 		for _, way := range []string{"inside", "goal inside"} {
@@ -98,7 +97,7 @@ func TestSoak(t *testing.T) {
 						kept := l.round(t, s.plans[n])
 						s.tell(started)
 						if !kept {
-							return // what is wrong with this record would be found again and again
+							return // a violation in this record would be found again and again
 						}
 					}
 				})
@@ -114,7 +113,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// newSoak reads what is asked for and prepares what all runs share.
+// newSoak reads the settings and prepares what all runs share.
 func newSoak(t *testing.T) *soak {
 	t.Helper()
 	s := &soak{
@@ -138,7 +137,7 @@ func newSoak(t *testing.T) *soak {
 		}
 	}
 	for seed := s.seed; int64(len(s.plans)) < s.runs; seed++ {
-		// AGENT_SOAK_FAULT names the fault that all have.
+		// AGENT_SOAK_FAULT names a fault that every run must have.
 		if p := newPlan(seed); os.Getenv("AGENT_SOAK_FAULT") == "" || p.struck(os.Getenv("AGENT_SOAK_FAULT")) {
 			s.plans = append(s.plans, p)
 		} else if seed > s.seed+1e6 {
@@ -163,7 +162,7 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
-// more tells whether another run is to be made.
+// more reports whether another run is due.
 func (s *soak) more() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +179,7 @@ func (s *soak) count(kind, name string) {
 	s.counts[kind][name]++
 }
 
-// tell prints how far the soak is, every twenty runs.
+// tell prints the progress of the soak, every twenty runs.
 func (s *soak) tell(started time.Time) {
 	s.mu.Lock()
 	s.done++
@@ -207,8 +206,7 @@ func (s *soak) print(what string, after time.Duration) {
 	}
 }
 
-// A lane works on one workspace after the other, with a record, an engine's socket
-// and a model of its own.
+// A lane uses one workspace after the other, with its own record, engine socket and model.
 type lane struct {
 	*soak
 	dir    string
@@ -216,19 +214,19 @@ type lane struct {
 	engine *barrier
 	model  *llmtest.Server
 	env    []string
-	seen   map[string]bool           // runs of earlier rounds
-	length map[string]*time.Duration // of an undisturbed run, by how it is made
+	seen   map[string]bool           // the runs of earlier rounds
+	length map[string]*time.Duration // the length of an undisturbed run, by way and kind
 }
 
-// Books are a record: a schema on some server, the gate before it, and its names.
+// Books are a record: a schema on some server, the gate in front of it, and its names.
 type books struct {
 	db *store.DB
-	// The address through the gate, and the one that no fault touches.
+	// The address through the gate, and the direct one that no fault touches.
 	url, direct string
 	gate        *barrier
-	// name is what the connections of the agent call themselves.
+	// name is the name that the agent's connections give themselves.
 	name string
-	// crash, where not nil, kills the server and starts it after a while.
+	// crash, if not nil, kills the server and starts it after a while.
 	crash func(t *testing.T, away time.Duration)
 }
 
@@ -262,8 +260,7 @@ func (s *soak) newLane(t *testing.T, n int) *lane {
 	return l
 }
 
-// newRecord puts a gate before the schema at url, and gives those who come through
-// it a name of their own.
+// newRecord puts a gate in front of the schema at url, and gives connections through it their own name.
 func newRecord(t *testing.T, db *store.DB, url string) *books {
 	t.Helper()
 	r := &books{db: db, direct: url, name: "soak-" + strings.ToLower(newCanary("")[:12])}
@@ -272,7 +269,7 @@ func newRecord(t *testing.T, db *store.DB, url string) *books {
 	return r
 }
 
-// endConnections ends the agent's connections, from one of its own.
+// endConnections ends the agent's connections, using a connection of its own.
 func (r *books) endConnections(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, r.direct)
 	if err != nil {
@@ -283,13 +280,13 @@ func (r *books) endConnections(ctx context.Context) error {
 	return err
 }
 
-// A census counts what must not grow.
+// A census counts things that must not grow.
 type census map[string]int
 
-// census waits for what is on its way out, and counts.
+// census waits for what is about to go away, and counts.
 func (s *soak) census(t *testing.T) census {
 	t.Helper()
-	s.api.Close() // its idle connections; it can be used again
+	s.api.Close() // closes its idle connections; it can be used again
 	var c census
 	for patience := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		open, err := os.ReadDir("/proc/self/fd")
@@ -323,9 +320,8 @@ func (s *soak) docker(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// flat compares two counts. What others do on the same engine is not ours, so what
-// belongs to a run of the soak is looked for by its name, after every round; here
-// it is only told.
+// flat compares two counts. Other programs may use the same engine, so the leftovers of the soak's own runs are looked
+// for by name, after every round; here they are only printed.
 func (s *soak) flat(t *testing.T, before, after census) {
 	t.Helper()
 	fmt.Printf("soak: before %v, after %v\n", before, after)
@@ -334,7 +330,7 @@ func (s *soak) flat(t *testing.T, before, after census) {
 			t.Errorf("%s: %d before and %d after\n%s", kind, before[kind], after[kind], stacks())
 		}
 	}
-	// With their workspaces gone no snapshot has a use any more.
+	// Without their workspaces, all snapshots are obsolete.
 	for n := range lanes + 1 {
 		os.RemoveAll(filepath.Join(s.dir, strconv.Itoa(n)))
 	}
@@ -349,7 +345,7 @@ func (s *soak) flat(t *testing.T, before, after census) {
 	}
 }
 
-// stacks are those of every goroutine.
+// stacks returns the stacks of all goroutines.
 func stacks() string {
 	text := make([]byte, 1<<20)
 	return string(text[:runtime.Stack(text, true)])

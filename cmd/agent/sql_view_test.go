@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// long is a history of two hundred runs.
+// long returns a history of two hundred runs.
 func long(t *testing.T) pastRuns {
 	t.Helper()
 	url := storetest.Past(t, 1000)
@@ -21,7 +21,7 @@ func long(t *testing.T) pastRuns {
 func TestAViewIsShownByItsName(t *testing.T) {
 	t.Parallel()
 	h := long(t)
-	h.ask(t, run.ExitDone, "runs", "list") // settles the one of a dead process, which says so
+	h.ask(t, run.ExitDone, "runs", "list") // settles the run of a dead process, and says so
 	for view, want := range map[string]struct {
 		rows        int
 		first, last string
@@ -45,7 +45,7 @@ func TestAViewIsShownByItsName(t *testing.T) {
 			t.Errorf("%s says %q", view, got.stderr)
 		}
 	}
-	// A query of one's own is never cut, and a name that is no view's is told.
+	// A user's own query is never cut, and an unknown view is reported.
 	if got := h.ask(t, run.ExitDone, "sql", "--csv", "table v_runs"); strings.Count(got.stdout, "\n") != 201 || got.stderr != "" {
 		t.Errorf("%d lines of a query, which says %q", strings.Count(got.stdout, "\n"), got.stderr)
 	}
@@ -56,7 +56,7 @@ func TestAViewIsShownByItsName(t *testing.T) {
 			t.Errorf("%s says %q", args, got.stderr)
 		}
 	}
-	// The time that a question may take is the user's to say.
+	// The user sets the time limit of a query.
 	if got := h.ask(t, run.ExitUsage, "sql", "--timeout", "20ms", "select pg_sleep(600)"); !strings.Contains(got.stderr, "stopped after 20ms") {
 		t.Errorf("it says %q", got.stderr)
 	}
@@ -65,7 +65,7 @@ func TestAViewIsShownByItsName(t *testing.T) {
 	}
 }
 
-// On a terminal the views are asked in psql, where there is one, and it cannot write.
+// On a terminal, views are queried in psql if it is installed, without permission to write.
 func TestAPersonAsksInPsql(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
@@ -86,13 +86,13 @@ func TestAPersonAsksInPsql(t *testing.T) {
 	p.Sees(t, "permission denied for table run", 1)
 	p.Types(t, "create temporary table mine (n int);\n")
 	p.Sees(t, "read-only transaction", 1)
-	p.Types(t, "reset role; table run;\n") // goes back to what the session began as
+	p.Types(t, "reset role; table run;\n") // returns to the role with which the session began
 	p.Sees(t, "permission denied for table run", 2)
 	p.Types(t, "\\q\n")
 	if exit := <-done; exit != run.ExitDone {
 		t.Errorf("exit code %d\n%s", exit, p.Screen())
 	}
-	// A list for a program is one on a terminal too.
+	// With --json it prints the list even on a terminal.
 	if exit := executeOn(t, p.cmd, "sql", "--json"); exit != run.ExitDone {
 		t.Errorf("exit code %d\n%s", exit, p.Screen())
 	}

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// maxStart is what a package of ours may allocate before main, in bytes, and maxStartAll what all may together. Each
-// command pays it, also one that only prints its help.
+// maxStart is how many bytes one package of the agent may allocate before main, and maxStartAll how many all of them
+// may. Every command pays for it, even one that only prints its help.
 const maxStart, maxStartAll = 256 << 10, 768 << 10
 
-// What a command does not need is not made before main: the Go runtime tells what each package allocates there.
+// Nothing that a command does not need is made before main: the Go runtime reports what each package allocates there.
 func TestTheStartIsCheap(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), agentProgram, "version")
@@ -47,7 +47,7 @@ func TestTheStartIsCheap(t *testing.T) {
 	}
 }
 
-// A regular expression takes longer to compile than a package to start: those of packages are compiled at their first use.
+// Compiling a regular expression takes longer than starting a package, so package-level ones are compiled at their first use.
 func TestPatternsOfPackagesAreLazy(t *testing.T) {
 	t.Parallel()
 	for _, s := range code(sources(t)) {

@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/llm/llmtest"
 )
 
-// called is a call of a tool with these arguments, name and value by turns.
+// called returns a call of a tool; its arguments alternate between name and value.
 func called(name string, args ...any) llmtest.Call {
 	given := map[string]any{}
 	for ; len(args) > 1; args = args[2:] {
@@ -24,7 +24,7 @@ func called(name string, args ...any) llmtest.Call {
 	return llmtest.Call{Name: name, Arguments: string(text)}
 }
 
-// ledgerTask asks for two things, of which a test in a box tells one.
+// ledgerTask asks for two things, one of which a test in a box checks.
 const ledgerTask = `+++
 [limits]
 loops = 4
@@ -40,14 +40,14 @@ text = "the README tells of it"
 ledger/money.sh takes a currency, EUR where none is given, and puts it behind the amount. There is a test of it.
 `
 
-// The changes of the first two loops.
+// These are the changes of the first two loops.
 var (
 	showsCurrency = called("edit", "path", "ledger/money.sh", "old", `printf '%.2f\n' "$1"`, "new", `printf '%.2f %s\n' "$1" "${2:-EUR}"`)
 	testsCurrency = called("create", "path", "tests/money.sh", "content", "#!/bin/sh\n# Tests the currency.\n[ \"$(sh ledger/money.sh 2 USD)\" = '2.00 USD' ]\n")
 )
 
-// Three loops in real boxes, with tools: the first calls itself complete and is not, which the acceptance and a review that hears nothing of it find; a cap
-// of the task file is reached and named; the workspace changes once.
+// Three loops run in real boxes, with tools. The first calls itself complete but is not; the acceptance and a review
+// that does not know the claim find that. A cap of the task file is reached and named. The workspace changes once.
 func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 	t.Parallel()
 	h := newHouseOf(t, ledgerScripts)
@@ -83,7 +83,7 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 			case 3:
 				return llmtest.Step{Calls: []llmtest.Call{called("read", "path", "README.md")}}
 			}
-			return llmtest.Step{Calls: []llmtest.Call{called("list", "path", "tests")}} // and never an end
+			return llmtest.Step{Calls: []llmtest.Call{called("list", "path", "tests")}} // it never ends
 		}
 		if round == 1 {
 			return llmtest.Step{Calls: []llmtest.Call{called("edit", "path", "README.md", "old", "Amounts, entries and reports.", "new", "Amounts with their currency, entries and reports.")}}
@@ -137,10 +137,10 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 	}
 }
 
-// loopKills is how often the work on a task file is killed, unless AGENT_LOOP_KILLS says otherwise.
+// loopKills is how often the work on a task file is killed, unless AGENT_LOOP_KILLS is set.
 const loopKills = 5
 
-// steadily answers as the model of TestATaskFileIsCarriedOutInLoops does, by what stands in the question alone, so that one that is asked again gets the same answer.
+// steadily answers like the model of TestATaskFileIsCarriedOutInLoops, from the question alone, so that a repeated one has the same answer.
 func steadily(q llmtest.Request) llmtest.Step {
 	first, round := q.Messages[0].Text, len(q.Messages)
 	if strings.HasPrefix(first, "Review this change") {
@@ -170,8 +170,8 @@ func steadily(q llmtest.Request) llmtest.Step {
 	return llmtest.Step{Status: 400, Message: "no answer to " + first[:min(len(first), 60)]}
 }
 
-// The work on a task file is killed at random instants, again and again: the workspace is as it was until it is as it should be, the same loops are done, and no
-// question that was answered is paid for twice.
+// The work on a task file is killed at random instants, again and again. The workspace stays as it was until it is as
+// it should be, the same loops are done, and no answered question is paid for twice.
 func TestATaskFileThatIsKilledIsCarriedOn(t *testing.T) {
 	t.Parallel()
 	h := newHouseOf(t, ledgerScripts)
@@ -187,9 +187,9 @@ func TestATaskFileThatIsKilledIsCarriedOn(t *testing.T) {
 	}
 	h.killed(t, killsOf("AGENT_LOOP_KILLS", loopKills), snapshotOf(t, h.work), whole, func() []string {
 		switch h.value(t, "select coalesce((select state from v_plans), 'none')") {
-		case "none": // it was killed before there was a row
+		case "none": // killed before there was a row
 			return []string{"loop", file, "--yes"}
-		case "delivered": // and here behind the last one
+		case "delivered": // killed after the last one
 			return nil
 		}
 		return []string{"loop", "--resume", "--yes"}
@@ -199,7 +199,7 @@ func TestATaskFileThatIsKilledIsCarriedOn(t *testing.T) {
 		"select string_agg(task || ' ' || state, '; ' order by task) from v_tasks":                             "1 done; 2 done; 3 done",
 		"select count(*) from v_promotions where status = 'committed'":                                         "1",
 		"select count(*) from v_model_calls where ended is not null and error_kind is null and purpose = 'RW'": "3",
-		// Three questions an execution: none that was answered was paid for twice.
+		// Three questions in each execution; no answered one was paid for twice.
 		"select count(*) from v_model_calls where ended is not null and error_kind is null and purpose <> 'RW'": "9",
 	} {
 		if got := h.value(t, query); got != want {

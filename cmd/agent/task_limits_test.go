@@ -20,15 +20,15 @@ import (
 // A limit of a task file, and a model that goes beyond it.
 type reachedLimit struct {
 	name, head string
-	// What the model says to each question, the last of them from then on.
+	// The model's answers; the last one repeats.
 	answers []llmtest.Step
 	words   string // of the result
 }
 
-// toolCalls is an answer that calls tools: a name and its arguments, by turns.
+// toolCalls returns an answer that calls tools.
 func toolCalls(list ...llmtest.Call) llmtest.Step { return llmtest.Step{Calls: list} }
 
-// reachedLimits are all the limits that there are: those of a conversation, which end an execution, and those of all loops.
+// reachedLimits returns all the limits: those of a conversation, which end an execution, and those of all loops together.
 func reachedLimits() []reachedLimit {
 	var many []llmtest.Call
 	for i := range 5 {
@@ -53,7 +53,7 @@ func reachedLimits() []reachedLimit {
 	}
 }
 
-// raised carries the newest loop on with a higher cap, as its result says: it does not end at the cap that the file has.
+// raised continues the newest loop with a higher cap, as its result suggests: it does not end at the cap of the file.
 func (h *plannedHouse) raised(t *testing.T, name, flag string) {
 	t.Helper()
 	h.model.Choose(func(llmtest.Request) llmtest.Step {
@@ -69,7 +69,7 @@ func (h *plannedHouse) raised(t *testing.T, name, flag string) {
 	}
 }
 
-// limitNames are the limits of a task file, as it names them.
+// limitNames returns the names of a task file's limits.
 func limitNames(limits reflect.Type) (names []string) {
 	for _, f := range reflect.VisibleFields(limits) {
 		if name := f.Tag.Get("toml"); name != "" {
@@ -79,12 +79,12 @@ func limitNames(limits reflect.Type) (names []string) {
 	return names
 }
 
-// Each limit that a task file can have is reached by a model, and named in the result; those that end a conversation in the reason of its loop. The workspace is
-// as it was.
+// A model reaches each limit that a task file can have, and the result names the limit; a limit that ends a
+// conversation is named in the reason of its loop. The workspace is unchanged.
 func TestEachLimitOfATaskFileIsReachedAndNamed(t *testing.T) {
 	t.Parallel()
 	h := newHouseOf(t, ledgerScripts)
-	// What is priced can be held to a cap on cost.
+	// Only a model with a price can be held to a cap on cost.
 	own := ""
 	for _, v := range h.env {
 		if dir, ok := strings.CutPrefix(v, "XDG_CONFIG_HOME="); ok {

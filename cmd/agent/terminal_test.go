@@ -18,13 +18,13 @@ import (
 	"agent/cmd/agent/internal/term/termtest"
 )
 
-// patience is how long a command may be at a terminal.
+// patience bounds how long a command may use a terminal.
 const patience = 10 * time.Minute
 
-// atTerminal returns the command of scripts that has a person at a terminal of so many columns: at COLUMNS CODE SESSION ARG….
-// Each line of the file SESSION is a text that the terminal must show, and behind ` => ` what is typed then, as a string of
-// Go without its quotes. A text that a line has again must be shown once more. What the terminal showed at the end, its
-// colours taken away, is the file "screen", and what was written to it as it came "written" in $WORK. An ARG of <FILE is the input of the command, which leaves the terminal to questions.
+// atTerminal returns the script command for a person at a terminal of COLUMNS columns: at COLUMNS CODE SESSION ARG…. Each line
+// of the file SESSION is a text that the terminal must show, followed after ` => ` by what is then typed, a Go string without
+// its quotes. A repeated text must be shown once more. The file "screen" gets the final screen without colours, and "written"
+// in $WORK everything as it was written. An ARG of <FILE is the command's input, which leaves the terminal to questions.
 func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 4 {
@@ -35,7 +35,7 @@ func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		const lines = 24
 		p := termtest.NewPerson(t)
 		ts.Check(pty.Setsize(p.TTY, &pty.Winsize{Rows: lines, Cols: uint16(columns)}))
-		// A question that nobody expected is shown, and not waited for until all tests end.
+		// An unexpected question shows up, instead of being waited for until all tests end.
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, agentProgram)

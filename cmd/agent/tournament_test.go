@@ -25,16 +25,15 @@ import (
 	"agent/verify"
 )
 
-// A contest is a workspace of one text, which only one gate of its own judges, and
-// all that the command puts together for a run, with a model that answers by a script.
+// A contest is a workspace of one text, judged by one gate of its own, and everything that the command assembles for a
+// run, with a scripted model.
 type contest struct {
 	engine  *sandbox.Engine
 	pool    *sandbox.Pool
 	db      *store.DB
 	runner  *tournament.Runner
 	request run.Request
-	// What the candidates make of the text, in their order, and what is waited for
-	// before the last of them is told.
+	// The candidates' versions of the text, in order, and what to wait for before the last answer.
 	texts  []string
 	before func(run string)
 
@@ -46,7 +45,7 @@ type contest struct {
 
 const tournamentText = "as it was\n"
 
-// newTournament makes one whose gate runs this command.
+// newTournament returns a contest whose gate runs this command.
 func newTournament(t *testing.T, command ...string) *contest {
 	t.Helper()
 	program, err := os.ReadFile(os.Getenv("AGENT_GUEST"))
@@ -80,7 +79,7 @@ func newTournament(t *testing.T, command ...string) *contest {
 	return m
 }
 
-// emit notes when each state was entered.
+// emit records when each state was entered.
 func (m *contest) emit(e run.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +88,7 @@ func (m *contest) emit(e run.Event) {
 	}
 }
 
-// crew has an engineer who answers with the texts, and is out of money after that.
+// crew has an engineer who answers with the texts, and then is out of money.
 func (m *contest) crew(t *testing.T) func(string, func(agent.Progress)) tournament.Crew {
 	prompts, err := agent.LoadPrompts(nil)
 	if err != nil {
@@ -100,7 +99,7 @@ func (m *contest) crew(t *testing.T) func(string, func(agent.Progress)) tourname
 	}
 }
 
-// Plan has the text changed.
+// Plan asks for a change of the text.
 func (m *contest) Plan(_ context.Context, _ *workspace.Manifest, req run.Request) (tournament.Plan, error) {
 	return tournament.Plan{Why: "the test", Candidates: len(m.texts), Task: agent.Task{
 		Fence: agent.NewFence("5f3c9a0e7b1d2468"), Kind: agent.Implement, Brief: agent.Brief{Target: "notes.txt", Code: tournamentText, Goal: req.Goal},
@@ -127,7 +126,7 @@ func (a answering) Ask(_ context.Context, q agent.Question) (agent.Reply, error)
 	return agent.Reply{}, &agent.StopError{Budget: true, Message: "the script ends at " + q.Step, Next: "write more of it"}
 }
 
-// boxesOf lists the boxes of a run that are in a state, "" for any.
+// boxesOf lists the boxes of a run that have this state, "" for any.
 func (m *contest) boxesOf(t *testing.T, run, state string) (ids []string) {
 	t.Helper()
 	list, err := m.engine.Boxes(t.Context())
@@ -142,8 +141,8 @@ func (m *contest) boxesOf(t *testing.T, run, state string) (ids []string) {
 	return ids
 }
 
-// TestLosersOfATournamentLeaveNothing has one candidate pass while the others, which
-// could not win any more, would work on for a long time.
+// TestLosersOfATournamentLeaveNothing has one candidate pass while the others, which can no longer win, would still
+// work for a long time.
 func TestLosersOfATournamentLeaveNothing(t *testing.T) {
 	t.Parallel()
 	enginetest.Need(t)
@@ -153,7 +152,7 @@ func TestLosersOfATournamentLeaveNothing(t *testing.T) {
 	if doc.State != run.Done || doc.Exit != run.ExitDone {
 		t.Fatalf("ended %s: %+v", doc.State, doc.Error)
 	}
-	// Nobody waits for the removal but who ends the process.
+	// Only the end of the process waits for the removal.
 	if err := m.pool.Close(); err != nil {
 		t.Error(err)
 	}

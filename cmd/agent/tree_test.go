@@ -22,8 +22,8 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// The budgets of the tree. They are those of good code bases of this field,
-// measured; a change that breaks one is split or documented, not excused.
+// The budgets of the tree, measured in good code bases of this field. Code that exceeds one is split or documented, not
+// excused.
 const (
 	maxFuncP90, maxFunc       = 35, 100
 	maxFileP90, maxFile       = 450, 700
@@ -34,12 +34,12 @@ const (
 	docker, buildkit, genai   = "github.com/docker/docker/client", "github.com/moby/buildkit/", "github.com/google/generative-ai-go"
 	shippedGuest, moduleName  = "cmd/agent/guestbin", "agent"
 	testHelperSuffix, testDir = "test", "testdata"
-	// What every package may import: package regexp, compiled at the first use.
+	// Every package may import package regexp with compilation at the first use.
 	lazyPatterns = "sandbox/workspace/lazyregexp"
 )
 
-// allowed says what each package of ours may import of ours. A package that
-// is not listed may import nothing of ours. Only cmd sees everything.
+// allowed lists which packages of this module each package may import. A package that is not listed may import none.
+// Only cmd sees everything.
 var allowed = map[string][]string{
 	"cmd/agent": {"*"},
 	"cmd/agent/internal/checkpoint": {
@@ -399,8 +399,8 @@ var allowed = map[string][]string{
 	"verify/witness":   {"sandbox/workspace", "sandbox/workspace/lang", "verify/check"},
 }
 
-// commands is where each command has its package. A command may import everything but the
-// commands that are not listed here for it.
+// commands is the directory of the commands' packages. A command may import everything except commands that are not
+// listed here for it.
 const commands = "cmd/agent/internal/command/"
 
 var uses = map[string][]string{
@@ -419,7 +419,7 @@ var uses = map[string][]string{
 	"plan":    {"sandbox"}, "build": {"plan", "sandbox"}, "loop": {"build", "sandbox"}, "jobs": {"plan"},
 }
 
-// mayImport reports whether the package of a folder may import another one of ours.
+// mayImport reports whether the package in a folder may import another package of this module.
 func mayImport(dir, ours string) bool {
 	if name, ok := strings.CutPrefix(dir, commands); ok {
 		other, isCommand := strings.CutPrefix(ours, commands)
@@ -428,8 +428,7 @@ func mayImport(dir, ours string) bool {
 	return ours == lazyPatterns || slices.Contains(allowed[dir], ours) || slices.Contains(allowed[dir], "*")
 }
 
-// only says which single package may import a library that everything else
-// must reach through it.
+// only names the single package that may import a library, which all others must reach through it.
 var only = map[string]string{docker: "sandbox", buildkit: "images", genai: "orchestrator/llm/gemini"}
 
 // A source is one parsed Go file of the tree.
@@ -448,7 +447,7 @@ func (s source) at(n ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.path, s.fset.Position(n.Pos()).Line)
 }
 
-// sources are the Go files of the tree, parsed once for all tests, which read them only.
+// sources returns the Go files of the tree, parsed once for all tests, which only read them.
 func sources(t *testing.T) []source {
 	t.Helper()
 	list, err := parsed()
@@ -543,7 +542,7 @@ func TestTheMapNamesEveryPackage(t *testing.T) {
 	}
 }
 
-// What docs/adding.md says of where to look is there, and no list is long.
+// The places that docs/adding.md names exist, and no list is long.
 func TestAddingNamesWhatIsThere(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/adding.md"))
 	if err != nil {
@@ -562,7 +561,7 @@ func TestAddingNamesWhatIsThere(t *testing.T) {
 			t.Errorf("%s: %s lists %d files or more: %s", section, list, n, item)
 		}
 		for _, m := range regexp.MustCompile("`([a-zA-Z_./-]+/[a-zA-Z_./-]*|[A-Z]+\\.md)`").FindAllStringSubmatch(line, -1) {
-			// A name in capitals stands for one that is yet to be given: its folder is there.
+			// A name in capitals is a placeholder; its folder exists.
 			file, _, _ := strings.Cut(m[1], "NAME")
 			if i := strings.Index(file, "NNN"); i >= 0 {
 				file = file[:i]
@@ -685,8 +684,8 @@ func p90(list []int) int {
 // A package is one idea, so its code stays small enough to be read whole.
 const maxPackage, maxFiles = 3500, 22
 
-// large are the packages that are still over the budget of lines or files, with
-// what they may have. An entry only shrinks, and goes with the last line too many.
+// large lists the packages that are still over the budget of lines or files, with their limits. An entry only shrinks,
+// and disappears with the last line too many.
 var large = map[string]struct{ lines, files int }{}
 
 func TestPackagesStayWithinBudget(t *testing.T) {
@@ -708,7 +707,7 @@ func TestPackagesStayWithinBudget(t *testing.T) {
 		switch {
 		case lines[dir] <= maxPackage && files[dir] <= maxFiles:
 			t.Errorf("%s is within the budget: take it off the list", dir)
-		// A twentieth leaves room for everyday changes.
+		// A twentieth more leaves room for everyday changes.
 		case most.lines > lines[dir]+lines[dir]/20 || most.files > files[dir]+1:
 			t.Errorf("%s has %d lines in %d files: lower its entry of %d in %d", dir, lines[dir], files[dir], most.lines, most.files)
 		}
@@ -734,7 +733,7 @@ func TestCommentsAndTestsKeepTheirShare(t *testing.T) {
 	}
 }
 
-// countLines counts the lines that hold only comment, and those that hold code.
+// countLines counts the lines with only comment, and those with code.
 func countLines(text []byte) (comments, codes int) {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(text))
@@ -776,21 +775,21 @@ func TestInterfacesAreSmall(t *testing.T) {
 	}
 }
 
-// ownTables are the files that may name extensions of languages together, with how many lists
-// they have, since what they hold is no table of languages. An entry only shrinks.
+// ownTables lists the files that may name several extensions of languages, with the number of such lists, because their
+// content is not a table of languages. An entry only shrinks.
 var ownTables = map[string]int{
-	"orchestrator/ledger/resolve.go": 1, // the order in which a module is looked for
-	"sandbox/workspace/leftout.go":   1, // names of files that hold secrets
-	"verify/policy/extends.go":       1, // the order in which tools look for a configuration
+	"orchestrator/ledger/resolve.go": 1, // the order in which a module is searched
+	"sandbox/workspace/leftout.go":   1, // names of files with secrets
+	"verify/policy/extends.go":       1, // the order in which tools search for a configuration
 	"verify/node/packagelint.go":     1, // the same for what a configuration imports
-	"verify/policy/stubs.go":         1, // what stands beside a file of declarations
+	"verify/policy/stubs.go":         1, // what accompanies a file of declarations
 }
 
-// extension is a text that looks like the end of a file's name.
+// extension matches a text that looks like a file name extension.
 var extension = regexp.MustCompile(`^\.[a-z][a-z0-9]{0,11}$`)
 
-// TestOnlyOneTableOfLanguages looks for lists, cases and keys with three extensions of languages
-// or more: what is known of languages stands in sandbox/workspace/lang.
+// TestOnlyOneTableOfLanguages looks for lists, cases and keys with three or more extensions of languages: knowledge
+// about languages belongs in sandbox/workspace/lang.
 func TestOnlyOneTableOfLanguages(t *testing.T) {
 	known := func(list []ast.Expr) (n int) {
 		for _, e := range list {
@@ -837,9 +836,8 @@ func TestOnlyOneTableOfLanguages(t *testing.T) {
 	}
 }
 
-// forbidden are texts that no Go file may hold. The patterns are written so
-// that they do not match themselves. Each has words of which a text has one,
-// without case: most files have none of them, and are not read slowly.
+// forbidden are texts that no Go file may contain. The patterns are written so that they do not match themselves. A
+// matching text contains one of the words, in lower case: most files contain none of them, and are not searched slowly.
 var forbidden = map[string]struct {
 	words string
 	re    *regexp.Regexp
@@ -851,7 +849,7 @@ var forbidden = map[string]struct {
 	"a test that may not run":         {"t.skip", regexp.MustCompile(`\bt\.Ski[p](Now|f)?\(`)},
 }
 
-// leftOut is the one place that leaves tests out: those that work on an engine, when AGENT_TEST_ENGINE=none asks for it.
+// leftOut is the only place that skips tests: those that work on an engine, if AGENT_TEST_ENGINE=none asks for it.
 const leftOut = "a test that may not run sandbox/enginetest/enginetest.go"
 
 func TestForbiddenTexts(t *testing.T) {
@@ -900,7 +898,7 @@ func TestNoHiddenLifetimes(t *testing.T) {
 func TestNoShelves(t *testing.T) {
 	shelf := regexp.MustCompile(`^(util|utils|common|helpers?|types|models|misc|shared|base)$`)
 	for _, s := range sources(t) {
-		if strings.HasPrefix(s.dir, commands) { // the folder of a command has its name
+		if strings.HasPrefix(s.dir, commands) { // a command's folder has the command's name
 			continue
 		}
 		if shelf.MatchString(path.Base(s.dir)) || shelf.MatchString(s.ast.Name.Name) {
@@ -916,7 +914,7 @@ func TestTopLevelHoldsOnlyWhatItShould(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		built := e.Name() == "bin" // ignored by git, as everything that is built
+		built := e.Name() == "bin" // ignored by git, like everything that is built
 		if !strings.HasPrefix(e.Name(), ".") && !built && !slices.Contains(visible, e.Name()) {
 			t.Errorf("%s does not belong at the top level", e.Name())
 		}
@@ -928,7 +926,7 @@ func TestTopLevelHoldsOnlyWhatItShould(t *testing.T) {
 	}
 }
 
-// What make fuzz runs is every fuzz target that there is.
+// make fuzz runs every existing fuzz target.
 func TestEveryFuzzTargetIsRun(t *testing.T) {
 	list := exec.Command("bash", ".ci/fuzz", "list")
 	list.Dir = root
@@ -952,7 +950,7 @@ func TestEveryFuzzTargetIsRun(t *testing.T) {
 	}
 }
 
-// The time of a fuzz target is for inputs: without a bound one that reaches something new is made smaller for a minute.
+// The time of a fuzz target is spent on inputs: without a bound, Go minimises an input that reaches new code for a minute.
 func TestFuzzingTriesInputs(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"ran $*\"\n"), 0o755); err != nil {

@@ -17,8 +17,7 @@ func (h pastRuns) holds(t *testing.T, name, want string) {
 	}
 }
 
-// threeRuns has three runs edit one file, far enough from each other, and a
-// person edit it at last.
+// threeRuns has three runs edit one file, far enough apart, and finally a person edit it.
 func threeRuns(t *testing.T) pastRuns {
 	t.Helper()
 	h := newHistory(t)
@@ -30,8 +29,8 @@ func threeRuns(t *testing.T) pastRuns {
 	return h
 }
 
-// The first of three runs on one file is undone, the others stay; so does each
-// of them when its turn comes, and an undo of that.
+// The first of three runs on one file is undone and the others stay. Each of them can be undone in turn, and so can the
+// undo.
 func TestUndoKeepsTheLaterRuns(t *testing.T) {
 	t.Parallel()
 	h := threeRuns(t)
@@ -54,15 +53,15 @@ func TestUndoKeepsTheLaterRuns(t *testing.T) {
 	if got := h.blamed(t, "shop.py"); !strings.Contains(got, firstRun+": first\n") {
 		t.Errorf("done again, the line is not the first run's:\n%s", got)
 	}
-	// What was taken back by hand is not taken back twice.
+	// What was reverted by hand is not undone twice.
 	h.write(t, "shop.py", "a\nfirst\nc\nd\ne\nf\ng\nhand\n", 0o644)
 	if got := h.ask(t, run.ExitUsage, "undo", secondRun, "--yes"); !strings.Contains(got.stderr, "nothing of run "+secondRun+" is left") {
 		t.Errorf("told was %q", got.stderr)
 	}
 }
 
-// Where later edits touch what is undone it refuses, and says where and whose
-// they are; no file is written, not even one that could be.
+// An undo is refused if later edits touch the same lines. It names those lines and their authors, and writes no file,
+// not even one that it could.
 func TestUndoRefusesRatherThanGuesses(t *testing.T) {
 	t.Parallel()
 	h := threeRuns(t)
@@ -71,7 +70,7 @@ func TestUndoRefusesRatherThanGuesses(t *testing.T) {
 	for id, where := range map[string]string{
 		firstRun:  "shop.py:2 (1k3cdddddddd)",
 		secondRun: "shop.py:4 (by hand); shop.py:6 (1k3cdddddddd)",
-		thirdRun:  "shop.py:8 (by hand, 1k3cdddddddd)", // the line is gone: all who came later are named
+		thirdRun:  "shop.py:8 (by hand, 1k3cdddddddd)", // the line is gone: all later authors are named
 	} {
 		got := h.ask(t, run.ExitConflict, "undo", "-w", h.dir, id, "--yes").stdout
 		if !strings.Contains(got, "run "+id) || !strings.Contains(got, where) || !strings.Contains(got, "next: undo the later runs first") {
@@ -84,7 +83,7 @@ func TestUndoRefusesRatherThanGuesses(t *testing.T) {
 	h.holds(t, "shop.py", "a\nfirst!\nc\nnew\nsecond\nx\ne\ng\nhand\n")
 }
 
-// What is no text, came, went, moved or changed its mode is not merged.
+// Binary files, and files that were created, deleted, moved or changed in mode, are not merged.
 func TestUndoMergesTextsAlone(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)

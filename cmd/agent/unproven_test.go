@@ -11,14 +11,14 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// lastLine is the last line of an output.
+// lastLine returns the last line of an output.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	return lines[len(lines)-1]
 }
 
-// A promotion in which no test ran says so wherever somebody reads of it: the last line,
-// the document, the row, the list, the review.
+// A promotion in which no test ran says so wherever it is reported: the last line, the document, the row, the list, the
+// review.
 func TestAPromotionWithoutATestSaysSo(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
@@ -60,7 +60,7 @@ func TestAPromotionWithoutATestSaysSo(t *testing.T) {
 	if u := doc.Unproven[0]; u.Gate != "tests" || u.Kind != "script" || u.Reason != why {
 		t.Errorf("the document says %+v", u)
 	}
-	// Every reader of the record is told the same.
+	// Every reader of the record reports the same.
 	row := "sql --csv \"select unproven from v_runs where run = '" + doc.Run + "'\""
 	for question, want := range map[string]string{
 		row: why,
@@ -77,7 +77,7 @@ func TestAPromotionWithoutATestSaysSo(t *testing.T) {
 			t.Errorf("agent %s does not say %q:\n%s", question, want, got.stdout)
 		}
 	}
-	// One that is understood leaves nothing to say.
+	// A script that is understood leaves nothing to report.
 	write(t, filepath.Join(dir, "package.json"), `{"scripts": {"test": "node --test"}}`)
 	got := patch("3", "4", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &doc); err != nil || !strings.Contains(got.stdout, `"unproven": []`) || strings.Contains(got.stdout, `"unproven": null`) {

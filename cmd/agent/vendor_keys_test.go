@@ -32,8 +32,8 @@ func (secrets telltale) Approve(ctx context.Context, _ run.Proposal) (run.Answer
 	return run.Answer{}, nil
 }
 
-// Every setting of every vendor that holds a secret is masked by its row, and that of a
-// vendor which is yet to come as well: no log, document or row of the record has it.
+// Each vendor setting that holds a secret is masked because of its row, even that of a future vendor: no log, document
+// or row of the record contains it.
 func TestSecretsOfEveryVendorAreMasked(t *testing.T) {
 	t.Parallel()
 	rows := append(vendors.All(), llm.Vendor{Name: "third", Title: "Third", Settings: []llm.Setting{
@@ -73,7 +73,7 @@ func TestSecretsOfEveryVendorAreMasked(t *testing.T) {
 		silent(t, "agent config", set.Shown(name), secrets)
 	}
 
-	// A test that fails before and after, and says everything.
+	// The test fails before and after the patch, and prints everything.
 	writeFiles(t, dir, map[string]string{
 		"limit.py":     "LIMIT = 3\n",
 		"test_told.py": fmt.Sprintf("import limit\n\n\ndef test_told():\n    print(%q)\n    assert limit.LIMIT > 4, %q\n", strings.Join(secrets, " "), strings.Join(secrets, "\n")),
@@ -108,7 +108,7 @@ func TestSecretsOfEveryVendorAreMasked(t *testing.T) {
 	}
 }
 
-// silent reports what of the secrets is in a text, in whatever form.
+// silent fails if any form of the secrets is in a text.
 func silent(t *testing.T, what, text string, secrets []string) {
 	t.Helper()
 	for _, secret := range secrets {

@@ -12,7 +12,7 @@ import (
 	"agent/sandbox/enginetest"
 )
 
-// A person edits beside the watch: what is wrong is said, and that it is right again; the watch ends when it is told to.
+// A person edits while the watch runs: it reports what is wrong, and that it is right again. The watch ends on request.
 func TestTheWatchFollowsAPerson(t *testing.T) {
 	t.Parallel()
 	enginetest.Need(t)
@@ -61,7 +61,7 @@ func TestTheWatchFollowsAPerson(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // what it says while it ends
+	for lines.Scan() { // its output while it ends
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)

@@ -15,7 +15,7 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// What a gate does wrong is seen, whichever it is; refusing everything and writing everything both lose.
+// Every mistake of a gate is detected; refusing everything and writing everything both lose.
 func TestEachWrongGateIsSeen(t *testing.T) {
 	t.Parallel()
 	const apply = `cd "$BATTERY_WORKSPACE" && git apply "$BATTERY_PATCH"`
@@ -48,7 +48,7 @@ func TestEachWrongGateIsSeen(t *testing.T) {
 	}
 }
 
-// What a gate may do is not held against it.
+// Permitted actions of a gate do not count against it.
 func TestARightGateIsSeen(t *testing.T) {
 	t.Parallel()
 	const apply = `cd "$BATTERY_WORKSPACE" && git apply "$BATTERY_PATCH"`
@@ -69,7 +69,7 @@ func TestARightGateIsSeen(t *testing.T) {
 	}
 }
 
-// tried has a gate judge one trial.
+// tried lets a gate judge one trial.
 func tried(t *testing.T, script, only string) result {
 	t.Helper()
 	trials, err := chosen([]string{only})
@@ -83,7 +83,7 @@ func tried(t *testing.T, script, only string) result {
 	return r
 }
 
-// Every patch that files stand for is one that git applies, and gives just these files; every case has an honest twin.
+// Each patch that is given as files applies with git and results in exactly these files; every case has an honest twin.
 func TestTheCasesAreSound(t *testing.T) {
 	t.Parallel()
 	cases, err := allCases()
@@ -114,7 +114,7 @@ func TestTheCasesAreSound(t *testing.T) {
 	}
 }
 
-// The agent and the plain reference, on the real engine: what the agent stops the reference writes.
+// The agent and the plain reference run on the real engine: the reference writes what the agent stops.
 func TestTheAgentBesideTheReference(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.New(t)
@@ -127,7 +127,7 @@ func TestTheAgentBesideTheReference(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", pkg, err, out)
 		}
 	}
-	// A script, for the environment of a test that runs beside others is nobody's to change.
+	// A script sets the environment, because a parallel test must not change its own.
 	program := filepath.Join(dir, "program")
 	script := "#!/bin/sh\nexport AGENT_GUEST='" + filepath.Join(dir, "guest") + "' AGENT_DATABASE_URL='" + url + "' XDG_STATE_HOME='" + filepath.Join(dir, "state") + "'\nexec '" + agent + "' \"$@\"\n"
 	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Licences by their addresses, which are told as their texts are.
+// These licences are given by their addresses, which are recognised like their texts.
 const (
 	allows = "https://www.apache.org/licenses/LICENSE-2.0\n"
 	denies = "https://creativecommons.org/licenses/by-nc/4.0/\n"
 	texts  = "https://creativecommons.org/licenses/by-sa/4.0/\n"
 )
 
-// tree is a module that requires another one, which has these files.
+// tree returns a module that requires another one with these files.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

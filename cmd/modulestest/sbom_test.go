@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// The list of what the programs are built from has every module that is in them, with its checksum, and comes out the same
-// each time.
+// The list of what the programs are built from has every module in them, with its checksum, and is the same each time.
 func TestEveryModuleOfAProgramIsInItsList(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// tool is the version of a tool that the Makefile names.
+// tool returns the version of a tool in the Makefile.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../Makefile")
@@ -39,7 +39,7 @@ func script(t *testing.T, dir string, env []string, name string, args ...string)
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// A database of vulnerabilities that holds one, of strings.ToUpper in every version of Go, as vuln.go.dev serves it.
+// database is a vulnerability database in the form of vuln.go.dev, with one entry: strings.ToUpper in every version of Go.
 var database = map[string]string{
 	"index/db.json":      `{"modified":"2026-11-01T00:00:00Z"}`,
 	"index/modules.json": `[{"path":"stdlib","vulns":[{"id":"GO-2026-9999","modified":"2026-11-01T00:00:00Z"}]}]`,

@@ -12,7 +12,7 @@ import (
 
 const root = "../.."
 
-// The picture is that of the recording, and well-formed.
+// The picture is the one that the recording gives, and well-formed.
 func TestThePictureIsThatOfTheRecording(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, recording))
@@ -52,7 +52,7 @@ func TestTextIsDrawnAsATerminalShowsIt(t *testing.T) {
 	}
 }
 
-// What is cut does not hide how a run ended.
+// Shortening does not hide how a run ended.
 func TestTheEndOfARunIsKept(t *testing.T) {
 	t.Parallel()
 	got := shorten("promoted  run 1\n\n  ok\n\ndiff --git a/x b/x\n+1\n\nnext: `agent undo 1`\n")

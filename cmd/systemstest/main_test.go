@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A fault in a file of one system alone is told for that one, with its place.
+// A fault in a file for a single system is reported for that system only, with its place.
 func TestAFaultOfOneSystemIsFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func TestAFaultOfOneSystemIsFound(t *testing.T) {
 	}
 }
 
-// No look is no pass.
+// If nothing is checked, that is a fault.
 func TestNothingToLookAtIsAFault(t *testing.T) {
 	t.Parallel()
 	for _, systems := range [][]string{nil, {"darwin"}, {"darwin/amd65"}, {"linux/arm64"}} {

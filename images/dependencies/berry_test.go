@@ -102,7 +102,7 @@ const classicLock = `# yarn lockfile v1
   resolved "https://registry.invalid/typescript/-/typescript-5.9.3.tgz"
 `
 
-// A lock file of Yarn 2 is written as Yarn 1 has it, without what comes from elsewhere and what is for other machines.
+// A Yarn 2 lock file is written in the form of Yarn 1, without packages from elsewhere or for other machines.
 func TestLocksOfYarnTwoAreThoseOfYarnOne(t *testing.T) {
 	t.Parallel()
 	const manifest = `{"name":"app","workspaces":["libs/*"],"devDependencies":{"mocha":"^11.7.5","lib":"workspace:^"}}`
@@ -122,7 +122,7 @@ func TestLocksOfYarnTwoAreThoseOfYarnOne(t *testing.T) {
 	if len(got.steps) != 1 || got.steps[0].kind != "yarn" || len(got.Notes) > 0 {
 		t.Errorf("%+v, %q", got.steps, got.Notes)
 	}
-	// One that cannot be read chooses nothing.
+	// A lock file that cannot be read chooses no versions.
 	for _, lock := range []string{"__metadata:\n  version: 8\nmocha: [\n", "__metadata: x\n\"mocha@npm:^11.7.5\": [1]\n"} {
 		files["yarn.lock"] = []byte(lock)
 		if got := Read(files); got.steps[0].kind != "npm-unlocked" || !strings.Contains(strings.Join(got.Notes, "\n"), "yarn.lock, which is of Yarn 2 or newer, is not read") {

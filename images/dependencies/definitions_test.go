@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the tests of a project need is found wherever the project says it.
+// The requirements of a project's tests are found wherever the project declares them.
 func TestWhatTestsNeedIsFoundWhereTheProjectSaysIt(t *testing.T) {
 	t.Parallel()
 	const project = "[project]\nname = 'own'\ndependencies = ['a']\n[project.optional-dependencies]\nhttp2 = ['h2']\nDocs_ = ['no']\n"
@@ -63,7 +63,7 @@ func TestWhatTestsNeedIsFoundWhereTheProjectSaysIt(t *testing.T) {
 	}
 }
 
-// Whatever a definition has in it, an installer gets names with versions of it, and what is left out is said.
+// Whatever a definition contains, an installer gets only names with versions from it, and a note names what is left out.
 func TestDefinitionsOfTestsSmuggleNothing(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"git+https://evil.example/x", "evil @ https://evil.example/x", "evil==1 --pre", "../evil.whl", "--index-url=https://evil.example", "-ihttps://evil.example", "-r ../../etc/passwd"} {
@@ -79,7 +79,7 @@ func TestDefinitionsOfTestsSmuggleNothing(t *testing.T) {
 	}
 }
 
-// A script of another author costs no more than a look at it.
+// Another author's script costs no more than one look at it.
 func TestLiteralsAreReadInBoundedTime(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -100,7 +100,7 @@ func TestLiteralsAreReadInBoundedTime(t *testing.T) {
 	}
 }
 
-// all are the requirements of a set.
+// all returns the requirements of a set.
 func all(d Set) string {
 	return strings.Join(slices.Sorted(strings.FieldsSeq(d.held()[requirementsFile]+d.held()[laterFile])), " ")
 }

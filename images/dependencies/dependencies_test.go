@@ -18,7 +18,7 @@ func texts(pairs ...string) map[string][]byte {
 	return files
 }
 
-// held is what the installer is given, by path.
+// held returns the files that the installer gets, by path.
 func (d Set) held() map[string]string {
 	held := map[string]string{}
 	for name, content := range d.files {
@@ -70,8 +70,8 @@ func TestDependenciesAreReadFromEachKindOfProject(t *testing.T) {
 	}
 }
 
-// What a workspace may say about its packages is their names and versions. Each of these would have an installer ask another
-// machine, or run something.
+// A workspace may only name its packages and their versions. Each of these files would make an installer contact
+// another machine or run something.
 func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) {
 	t.Parallel()
 	lock := func(resolved string) string {
@@ -79,7 +79,7 @@ func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) 
 	}
 	for name, c := range map[string]struct {
 		files map[string][]byte
-		note  string // "" where it is taken, and what stands in it is changed
+		note  string // "" if the file is taken with its content changed
 	}{
 		"npm address":        {texts("package.json", `{"dependencies":{"x":"http://127.0.0.1/x.tgz"}}`), "elsewhere"},
 		"npm git":            {texts("package.json", `{"dependencies":{"x":"git+ssh://evil/x"}}`), "ask for a version of it there, or keep it in the workspace"},
@@ -147,17 +147,17 @@ func TestRequirementsOfAllProjectsAreGathered(t *testing.T) {
 	if diff := cmp.Diff(want, d.held()); diff != "" {
 		t.Error(diff)
 	}
-	// What a project has beside it is not another one of that name in an index.
+	// A package that the project contains is not the one with that name in an index.
 	d = Read(texts("pyproject.toml", "[project]\ndependencies = ['own', 'a']\n[tool.uv.sources]\nown = {workspace = true}\n", "pdm.lock", "[[package]]\nname = 'a'\nversion = '2'\n"))
 	if diff := cmp.Diff(map[string]string{requirementsFile: "a\n", constraintsFile: "a==2\n"}, d.held()); diff != "" || len(d.Notes) > 0 {
 		t.Error(diff, d.Notes)
 	}
-	// A project's own name asks for its extras, and for nothing that is published of it.
+	// A requirement on the project's own name asks for its extras, and for nothing that is published under that name.
 	d = Read(texts("pyproject.toml", "[project]\nname = 'My_Own'\n[project.optional-dependencies]\ndev = ['my-own[all, cli]', 'e']\nall = ['my.own[cli,all]', 'f']\ncli = ['g>=1']\ndocs = ['h']\n"))
 	if diff := cmp.Diff(map[string]string{requirementsFile: "e\nf\ng>=1\n", constraintsFile: ""}, d.held()); diff != "" || len(d.Notes) > 0 {
 		t.Error(diff, d.Notes)
 	}
-	// pip takes a digest for everything or for nothing.
+	// pip takes digests for all requirements or for none.
 	digest := " --hash=sha256:" + strings.Repeat("0", 64)
 	d = Read(texts("requirements.txt", "a==1 \\\n   "+digest+"\n", "pyproject.toml", "[project]\ndependencies = ['b']\n"))
 	if got := d.held()[requirementsFile]; got != "a==1"+digest+"\n" {
@@ -189,7 +189,7 @@ func TestOfAPackageWhatDecidesIsKept(t *testing.T) {
 	}
 }
 
-// A name is never an option of apt, nor a wish to remove something.
+// A name is never an option of apt, nor a request to remove something.
 func TestPackagesOfDebianHaveTheirNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"libpq-dev": true, "g++": true, "python3.11": true, "-y": false, "mawk-": false, "a b": false, "A": false, "x": false, "a=1": false, "a/sid": false, "./a.deb": false, "": false} {
@@ -202,7 +202,7 @@ func TestPackagesOfDebianHaveTheirNames(t *testing.T) {
 	}
 }
 
-// One package that comes from elsewhere keeps none of the others out, in the manifest and in the lock file.
+// A package from elsewhere is left out of the manifest and of the lock file, and only that package.
 func TestAPackageFromElsewhereIsLeftOutAlone(t *testing.T) {
 	t.Parallel()
 	lock := strings.Replace(strings.Replace(numberLock, `"dependencies":{"is-number":"^7.0.0"}`, `"dependencies":{"is-number":"^7.0.0"},"devDependencies":{"own":"github:evil/own"}`, 1),
@@ -223,7 +223,7 @@ func TestAPackageFromElsewhereIsLeftOutAlone(t *testing.T) {
 	}
 }
 
-// Where a workspace keeps patches of packages, these are taken as the registry has them.
+// Packages that a workspace patches are installed as the registry has them.
 func TestPatchedPackagesAreTakenWithoutTheirPatches(t *testing.T) {
 	t.Parallel()
 	manifest := `{"dependencies":{"is-number":"patch:is-number@npm%3A^7.0.0#~/.yarn/patches/is-number.patch","@a/b":"patch:@a/b@1.2.3#./b.patch"},"resolutions":{"c@npm:^4":"patch:c@npm:4.0.2#~/c.patch","d":"patch:d@npm%3Ahttp%3A%2F%2Fevil#p"}}`

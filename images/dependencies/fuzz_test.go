@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// fuzzedNames are manifests and lock files that Read knows.
+// fuzzedNames lists manifests and lock files that Read knows.
 var fuzzedNames = []string{
 	"package.json", "package-lock.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock", ".npmrc", "requirements.txt", "pyproject.toml",
 	"poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.cfg", "setup.py", "tox.toml", "hatch.toml", "noxfile.py", "go.mod", "go.sum", "tox.ini", ".github/workflows/ci.yml",
 }
 
-// FuzzRead reads any two files as manifests and lock files. What it makes of them is the same each time, and is no more
-// than some times what they are: an image is built from it.
+// FuzzRead reads any two files as manifests and lock files. An image is built from the result, so it is the same each
+// time, and at most a few times as large as the files.
 func FuzzRead(f *testing.F) {
 	f.Add(uint8(0), uint8(1), []byte(`{"dependencies":{"a":"1","b":"git+ssh://x/y"},"workspaces":["p/*"],"scripts":{"postinstall":"x"}}`),
 		[]byte(`{"lockfileVersion":3,"packages":{"":{"dependencies":{"a":"1"}},"node_modules/a":{"version":"1.0.0","resolved":"http://x/a.tgz"}}}`))
@@ -41,7 +41,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("a file called %q", name)
 			}
 		}
-		// JSON and YAML that are written anew are indented and quoted.
+		// JSON and YAML are indented and quoted when they are written again.
 		if most := 64*(len(first)+len(second)) + 64<<10; total > most {
 			t.Errorf("%d bytes out of %d", total, len(first)+len(second))
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Whatever a file holds, a line that pip is given is a name with versions. For pip more than "\n" ends a line, and behind a
-// requirement it takes options for how a package is built.
+// Whatever a file contains, each line for pip is a name with versions. pip ends lines not only at "\n", and after a
+// requirement it accepts options that decide how a package is built.
 func TestNoRequirementSmugglesAnOption(t *testing.T) {
 	t.Parallel()
 	toml := func(line string) string {
@@ -40,7 +40,7 @@ func TestNoRequirementSmugglesAnOption(t *testing.T) {
 	}
 }
 
-// quoted is a string of JSON, which TOML reads too.
+// quoted returns text as a JSON string, which is also valid TOML.
 func quoted(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -53,7 +53,7 @@ func quoted(text string) string {
 	return `"` + b.String() + `"`
 }
 
-// Each of these is two lines to pip: the option is told, and the rest is installed.
+// To pip each of these line ends separates two lines: the option is noted, and the rest is installed.
 func TestEveryLineOfARequirementsFileIsOneForPipToo(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\u0085", "\u2028", "\u2029"} {
@@ -88,7 +88,7 @@ func TestRequirementsThatPeopleWriteAreTaken(t *testing.T) {
 	}
 }
 
-// uv compares the names as PEP 503 has it: the index has another package of that name.
+// uv compares names by the rules of PEP 503: the index has a different package with that name.
 func TestAPackageFromElsewhereIsKnownByEverySpelling(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"my-x", "My.X", "my_x", "my__x", "MY-._x"} {
@@ -134,7 +134,7 @@ func TestAddressesInLockFilesOfPnpm(t *testing.T) {
 	}
 }
 
-// The form of a package-lock.json has changed three times, and an address is found wherever it stands.
+// The form of package-lock.json has changed three times; an address is found in every place.
 func TestAddressesInLockFilesOfNpm(t *testing.T) {
 	t.Parallel()
 	const here = "https://registry.npmjs.org/x/-/x-1.0.0.tgz"

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is compiled ahead is what files of a module import of others: nothing of the standard library, of the module itself, of modules that
-// nothing is installed for, and nothing that is no path. That files hold C is one more.
+// The packages compiled ahead are those that files of a module import from others: nothing from the standard library, the
+// module itself or modules that nothing is installed for, and nothing that is not a path. Files with C code add "C".
 func TestImportsOfOtherModulesAreFound(t *testing.T) {
 	t.Parallel()
 	const requires = "\n\ngo 1.24\n\nrequire example.com/a v1.0.0\n"
@@ -49,7 +49,7 @@ func TestImportsOfOtherModulesAreFound(t *testing.T) {
 	}
 }
 
-// A compiler of C is needed by what is compiled here, be it installed for or vendored, and by nothing else.
+// Files that are compiled here need a C compiler if they hold C, including vendored ones; nothing else does.
 func TestWhatIsWrittenInCIsFound(t *testing.T) {
 	t.Parallel()
 	for p, text := range map[string]string{

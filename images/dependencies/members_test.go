@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// named is a package.json of that name.
+// named returns a package.json with that name.
 func named(name string) string { return `{"name":"` + name + `"}` }
 
 func TestPackagesOfAWorkspaceAreLinkedWhereTheyAreLookedFor(t *testing.T) {
@@ -16,11 +16,11 @@ func TestPackagesOfAWorkspaceAreLinkedWhereTheyAreLookedFor(t *testing.T) {
 	const own = `{"workspaces":["packages/*"]}`
 	for name, c := range map[string]struct {
 		files map[string][]byte
-		want  map[string]string // links that lead into the workspace
+		want  map[string]string // links into the workspace
 		steps []string
 	}{
 		"none": {texts("package.json", named("a"), "b/package.json", named("b")), nil, nil},
-		// A lock file of members alone takes no registry.
+		// A lock file that lists only members needs no registry.
 		"npm": {
 			texts("package.json", own, "package-lock.json", "{}", "packages/a/package.json", named("@x/a"), "packages/b/package.json", `{"dependencies":{"@x/a":"^1"}}`),
 			map[string]string{"node_modules/@x/a": "/work/packages/a"},
@@ -53,7 +53,7 @@ func TestPackagesOfAWorkspaceAreLinkedWhereTheyAreLookedFor(t *testing.T) {
 			map[string]string{"node_modules/a": "/work/packages/a", "packages/a/node_modules/b": "/work/packages/a/b"},
 			nil,
 		},
-		// What an installer makes has such links, and takes all of the directory.
+		// The installer's own directory has these links, and takes the place of the whole directory.
 		"installed": {
 			texts("package.json", own, "packages/a/package.json", named("a"), "packages/b/package.json", `{"name":"b","dependencies":{"a":"workspace:^","is-number":"7"}}`),
 			nil,

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Of a workspace's settings the resolver is given what decides which versions fit, in words of a table; nothing by
-// which a registry, a script or a path is chosen.
+// Of a workspace's settings, the resolver gets those that decide which versions fit, with values from a table. It gets
+// none that choose a registry, a script or a path.
 func TestOfSettingsTheResolverGetsWhatIsHarmless(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -56,13 +56,13 @@ func TestOfSettingsTheResolverGetsWhatIsHarmless(t *testing.T) {
 	}
 }
 
-// Lock files that are not read are told with where the versions come from instead.
+// A note names each lock file that is not read, and where the versions come from instead.
 func TestALockFileThatIsNotReadIsTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		files map[string][]byte
 		step  string
-		want  string // of the only note, "" for none
+		want  string // the beginning of the only note, "" for none
 	}{
 		"bun":               {texts("package.json", numberPackage, "bun.lock", "{}"), "npm-unlocked", "bun.lock is not read: versions come from package.json: commit the package-lock.json that `npm install"},
 		"bun, binary":       {texts("a/package.json", numberPackage, "a/bun.lockb", "\x00"), "npm-unlocked", "a/bun.lockb is not read: versions come from a/package.json"},
@@ -91,7 +91,7 @@ func TestALockFileThatIsNotReadIsTold(t *testing.T) {
 	}
 }
 
-// What refuses a patch is what it changed: no more is done for it than the workspace needed before.
+// A refusal is due to the patch's own change, since the install does no more for it than the workspace needed before.
 func TestAPatchIsInstalledWithNoMoreThanTheBaseNeeded(t *testing.T) {
 	t.Parallel()
 	both := func(requirements string) Set {
@@ -112,7 +112,7 @@ func TestAPatchIsInstalledWithNoMoreThanTheBaseNeeded(t *testing.T) {
 	if strict := both("a\n").Limited(both("a\n"), ""); strict.Within("0 1 ERESOLVE\n") || strict.Within("1 without a\n") || !strict.Within("") {
 		t.Error("a patch is installed with what its base did not need")
 	}
-	// Limits are no part of what is wanted.
+	// Limits do not belong to what is asked for.
 	if diff := cmp.Diff(same.Options(), both("a\n").Options()); diff != "" {
 		t.Error(diff)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An archive of somebody else's may hold any name; what apt is given has no options and no doubles.
+// Another party's archive may hold any name; apt gets neither options nor duplicates.
 func TestDebianPackagesAreTheFirstStepAndSorted(t *testing.T) {
 	t.Parallel()
 	base := Read(texts("requirements.txt", "a\n"))
@@ -53,7 +53,7 @@ func TestManagersAreNamedOnceAndWithoutTheirForm(t *testing.T) {
 	}
 }
 
-// Members find each other where no registry is asked.
+// Members find each other even if no registry is asked.
 func TestWhatIsNotInstalledIsLinkedAllTheSame(t *testing.T) {
 	t.Parallel()
 	d := Read(texts("package.json", `{"workspaces":["p/*"],"dependencies":{"is-number":"7"}}`, "p/a/package.json", named("a")))
@@ -97,12 +97,12 @@ func TestTooManyFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// What cannot be read is told, and keeps nothing else out.
+// A note names a file that cannot be read, and everything else is still installed.
 func TestOfAFileThatCannotBeReadThereIsANote(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		files map[string][]byte
-		note  string // "" for none
+		note  string // "": no note
 	}{
 		"a module":               {texts("a/go.mod", "module a\nrequire (\n"), "the modules of a/go.mod are not installed: it is not readable"},
 		"a module with a vendor": {texts("a/go.mod", "module a\nrequire (\n", "a/vendor/modules.txt", ""), ""},
@@ -130,7 +130,7 @@ func TestOfAFileThatCannotBeReadThereIsANote(t *testing.T) {
 	}
 }
 
-// A report lies in an image, and packages may have written lines of it.
+// A report is stored in an image, and packages may have written lines of it.
 func TestAReportIsToldInSentences(t *testing.T) {
 	t.Parallel()
 	d := Read(texts(

@@ -17,15 +17,15 @@ import (
 	"agent/sandbox"
 )
 
-// A Setup is the real engine, a Builder on it, and the toolchain image with the guest of this source tree. The tests of a
-// process share it, and it stays open.
+// A Setup is the real engine, a Builder on it, and the toolchain image with the guest of this source tree. The tests of
+// a process share one, and it stays open.
 type Setup struct {
 	Engine    *sandbox.Engine
 	Builder   *images.Builder
 	Toolchain images.Image
 }
 
-// Open returns the setup, which the first caller of a process makes. Without an engine or the images the test fails; see
+// Open returns the setup; the first caller in a process creates it. Without an engine or the images the test fails; see
 // enginetest.Need.
 func Open(t testing.TB) Setup {
 	t.Helper()
@@ -53,7 +53,7 @@ var open = sync.OnceValues(func() (Setup, error) {
 	return Setup{Engine: engine, Builder: b, Toolchain: toolchain}, err
 })
 
-// buildGuest compiles the guest with the flags of the Makefile, so that the image is the same.
+// buildGuest compiles the guest with the flags of the Makefile, so that the image is the same one.
 func buildGuest(ctx context.Context) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "guest")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package boxtest gives tests a real engine and a tiny image of their own: the guest and a static probe
-// program, no toolchain. Tests of other packages that need real tools use the toolchain image instead.
+// Package boxtest gives tests a real engine and a tiny image of their own that contains only the guest and a static
+// probe program. Tests of other packages that need real tools use the toolchain image instead.
 package boxtest
 
 import (
@@ -26,7 +26,7 @@ import (
 // Probe is the path of the probe program in the image. Its first argument names an action: see sandbox/testdata/probe.
 const Probe = "/bin/probe"
 
-// Snapshot lists what the snapshot in the image holds, besides a link. A path that ends in a slash is a directory.
+// Snapshot lists the contents of the snapshot in the image, except for one link. A path that ends in a slash is a directory.
 var Snapshot = []struct {
 	Path, Content string
 	Mode          fs.FileMode
@@ -55,7 +55,7 @@ var buildImage = sync.OnceValues(func() (string, error) {
 // Main runs the tests and removes the image afterwards. Call it from TestMain.
 func Main(m *testing.M) int {
 	code := m.Run()
-	if enginetest.Absent() { // no test made it
+	if enginetest.Absent() { // no test made the image
 		return code
 	}
 	if err := removeImage(imageRef); err != nil {
@@ -88,7 +88,7 @@ func Image(t testing.TB) string {
 	return id
 }
 
-// BrokenImage returns the ID of an image whose guest is not one: it writes a line on its standard error and exits.
+// BrokenImage returns the ID of an image whose guest is not a guest: it writes a line to its standard error and exits.
 func BrokenImage(t testing.TB) string {
 	t.Helper()
 	enginetest.Need(t)
@@ -109,10 +109,10 @@ func BrokenImage(t testing.TB) string {
 	return id
 }
 
-// Runtime is the engine's runtime that boxes of Spec ask for, "" for its default. `make test-runsc` sets it.
+// Runtime is the engine's runtime for boxes of Spec, or "" for its default. `make test-runsc` sets it.
 func Runtime() string { return os.Getenv("AGENT_TEST_RUNTIME") }
 
-// OwnKernel reports whether the boxes have a kernel of their own, that of gVisor.
+// OwnKernel reports whether the boxes have a kernel of their own, gVisor's.
 func OwnKernel() bool { return Runtime() == "runsc" }
 
 // Spec returns a spec for small boxes of the image.
@@ -192,7 +192,7 @@ func rootFS(guestProgram string) ([]byte, error) {
 // snapshotKey opens the snapshot in the image.
 var snapshotKey = sealed.NewKey()
 
-// addSnapshot adds the packs of Snapshot, with a link besides its files.
+// addSnapshot adds the packs of Snapshot, with a link in addition to its files.
 func addSnapshot(w *tar.Writer) error {
 	entries := []sealed.Entry{{Path: "link", Mode: fs.ModeSymlink | 0o777, Target: "shop/stock.py"}}
 	contents := map[string]string{}
@@ -242,14 +242,14 @@ func importImage(rootfs []byte, ref string, labels ...string) (id string, err er
 	return id, err
 }
 
-// removeImage removes an image; a test process that made none has nothing to remove.
+// removeImage removes an image; in a test process that made none there is nothing to remove.
 func removeImage(ref string) error {
 	return withEngine(func(ctx context.Context, engine *sandbox.Engine) error {
 		return engine.RemoveImage(ctx, ref)
 	})
 }
 
-// withEngine calls f for what belongs to the test process rather than to one test, and so has no test's context.
+// withEngine calls f for work that belongs to the test process rather than to one test, and so has no test's context.
 func withEngine(f func(context.Context, *sandbox.Engine) error) error {
 	ctx := context.Background()
 	engine, err := sandbox.Connect(ctx)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// parsed is Parse of what is right.
+// parsed is Parse for entries that are valid.
 func parsed(t rapid.TB, entries ...string) List {
 	t.Helper()
 	list, err := Parse(entries)
@@ -46,7 +46,7 @@ func TestWhatIsNoHostIsRefused(t *testing.T) {
 	}
 }
 
-// What both let through is what each does: nothing is gained by narrowing.
+// A narrowed list lets through exactly what both lists do: narrowing adds nothing.
 func TestNarrowingLetsThroughWhatBothDo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// site starts a server on the loopback and returns its place. It tells what it was asked.
+// site starts a server on the loopback and returns its place. The server answers with what it was asked.
 func site(t *testing.T, tls bool) (Place, *httptest.Server) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,11 +34,11 @@ func site(t *testing.T, tls bool) (Place, *httptest.Server) {
 	return Place{at.Addr().String(), at.Port()}, s
 }
 
-// asked sends a text to a proxy over a connection of its own, and returns all that comes back and the record.
+// asked sends a text to a proxy over a connection of its own, and returns everything that comes back and the record.
 func asked(t *testing.T, allow List, text string) (string, Request) {
 	t.Helper()
 	ours, theirs := net.Pipe()
-	_ = ours.SetDeadline(time.Now().Add(time.Minute)) // a tunnel that should not be there would stay open
+	_ = ours.SetDeadline(time.Now().Add(time.Minute)) // a tunnel that should not exist would stay open
 	recorded := make(chan Request, 1)
 	p := &Proxy{Allow: allow, Record: func(r Request) { recorded <- r }}
 	go p.Serve(t.Context(), theirs)
@@ -80,7 +80,7 @@ func TestWhatIsOnTheListIsReachedAndRecorded(t *testing.T) {
 	}
 }
 
-// A real client, through TLS.
+// A real HTTP client reaches a TLS server.
 func TestAClientReachesAServerThroughATunnel(t *testing.T) {
 	t.Parallel()
 	at, server := site(t, true)
@@ -97,7 +97,7 @@ func TestAClientReachesAServerThroughATunnel(t *testing.T) {
 	t.Cleanup(func() { l.Close() })
 	transport := server.Client().Transport.(*http.Transport)
 	transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})
-	for range 2 { // the second over the same tunnel
+	for range 2 { // the second request uses the same tunnel
 		answer, err := server.Client().Get(server.URL + "/a")
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestWhatIsNotOnTheListIsRefusedWithASentence(t *testing.T) {
 		{"its end", "a.example", "GET http://xa.example/ HTTP/1.1\r\n\r\n", unlisted, 403},
 		{"the Host of another", "a.example", "GET http://b.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n", unlisted, 403},
 		{"an address", "*.a.example", "CONNECT 127.0.0.1:" + port + " HTTP/1.1\r\n\r\n", unlisted, 403},
-		// The name is on the list, and leads to where no name may lead.
+		// The name is on the list, but resolves to an address that no name may reach.
 		{"a name of this machine", "localhost:" + port, "CONNECT localhost:" + port + " HTTP/1.1\r\n\r\n", private, 403},
 		{"the same by http", "localhost:" + port, "GET http://LOCALHOST.:" + port + "/ HTTP/1.1\r\n\r\n", private, 403},
 		{"another port of an address", "localhost:" + port + ",127.0.0.1:1", "CONNECT localhost:" + port + " HTTP/1.1\r\n\r\n", private, 403},
@@ -137,7 +137,7 @@ func TestWhatIsNotOnTheListIsRefusedWithASentence(t *testing.T) {
 		{"a secret in garbage", "a.example", "GET http://a.example/%zz?hush HTTP/1.1\r\n\r\n", garbage, 400},
 		{"a head without end", "a.example", "GET http://a.example/ HTTP/1.1\r\nA: " + strings.Repeat("x", 2*maxHead), garbage, 400},
 	} {
-		// What a proxy does not read of a request may not keep it from answering.
+		// The proxy must answer even if it leaves part of the request unread.
 		answer, r := asked(t, parsed(t, strings.Split(test.allow, ",")...), test.text)
 		if !strings.HasPrefix(answer, fmt.Sprintf("HTTP/1.1 %d ", test.status)) || !strings.Contains(answer, test.want) || r.Allowed != (test.status == 502) || !strings.Contains(answer, r.End) {
 			t.Errorf("%s: %q, want %d and %q; recorded %s", test.name, answer, test.status, test.want, r)
@@ -146,14 +146,14 @@ func TestWhatIsNotOnTheListIsRefusedWithASentence(t *testing.T) {
 			t.Errorf("%s: the path was told: %s", test.name, r)
 		}
 	}
-	// The address on the list itself is the user's own word.
+	// An address on the list is the user's explicit permission.
 	answer, r := asked(t, parsed(t, "localhost:"+port, at.String()), "GET http://localhost:"+port+"/ HTTP/1.0\r\n\r\n")
 	if !strings.HasPrefix(answer, "HTTP/1.0 200 ") && !strings.HasPrefix(answer, "HTTP/1.1 200 ") || !r.Allowed || r.Host != "localhost" {
 		t.Errorf("%q, recorded %s", answer, r)
 	}
 }
 
-// An address of this machine is refused also where it is one of the internet's.
+// An address of this machine is refused even if it is a public one.
 func TestThisMachineIsNotTheInternet(t *testing.T) {
 	t.Parallel()
 	addrs, err := net.InterfaceAddrs()
@@ -170,19 +170,19 @@ func TestThisMachineIsNotTheInternet(t *testing.T) {
 	}
 }
 
-// A hasty connection ends its command as soon as it is closed itself.
+// A hasty connection cancels its command as soon as it is closed.
 type hasty struct {
 	net.Conn
 	cancel func()
 }
 
-// Close closes it.
+// Close closes the connection, then cancels the command.
 func (h hasty) Close() error {
 	defer h.cancel()
 	return h.Conn.Close()
 }
 
-// Whoever ends first, all is closed and the record says who.
+// Whichever side ends first, everything is closed and the record names that side.
 func TestTheEndOfAConnectionIsTold(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -206,7 +206,7 @@ func TestTheEndOfAConnectionIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer := bufio.NewReader(program)
-		for range 2 { // the line and its end
+		for range 2 { // the status line and the empty line
 			if _, err := answer.ReadString('\n'); err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +227,7 @@ func TestTheEndOfAConnectionIsTold(t *testing.T) {
 	}
 }
 
-// isTimeout tells a connection that nobody closed.
+// isTimeout recognises a connection that is still open.
 func isTimeout(err error) bool {
 	timeout, ok := err.(net.Error)
 	return ok && timeout.Timeout()

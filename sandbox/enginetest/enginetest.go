@@ -10,10 +10,10 @@ import (
 )
 
 // Absent reports whether AGENT_TEST_ENGINE=none asks for only the tests that need no engine, as `make check` does for a
-// look between two edits. testing.Short is different: it also makes other tests smaller.
+// quick look between two edits. testing.Short is different: it also makes other tests smaller.
 func Absent() bool { return os.Getenv("AGENT_TEST_ENGINE") == "none" }
 
-// Need skips a test that works on an engine when there is to be none. No other place may skip a test; otherwise every
+// Need skips a test that works on an engine if AGENT_TEST_ENGINE is none. No other place may skip a test; every other
 // test runs or fails. An engine that crashed is back within seconds (images/engine.sh). Need waits for it, so that one
 // crash costs only what was running and not everything that comes after.
 func Need(t testing.TB) {

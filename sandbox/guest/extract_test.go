@@ -19,16 +19,16 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// wide are rules that no test below runs into.
+// wide has limits that no test below reaches.
 var wide = Rules{Skip: []string{"node_modules", ".git"}, MaxFile: 1 << 20, MaxFiles: 100, MaxBytes: 4 << 20, MaxDepth: 8}
 
-// knownOf returns a known file of this content.
+// knownOf returns a known file with this content.
 func knownOf(name, content string, exec bool) Known {
 	sum := sha256.Sum256([]byte(content))
 	return Known{Path: name, Digest: hex.EncodeToString(sum[:]), Size: int64(len(content)), Exec: exec}
 }
 
-// knownStream is the stream after Rules.
+// knownStream returns the stream that follows Rules.
 func knownStream(t *testing.T, list ...Known) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer
@@ -54,7 +54,7 @@ func written(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// taken reads a stream as "name mode content".
+// taken reads a stream and lists its files as "name mode content".
 func taken(t *testing.T, stream io.Reader) (list []string) {
 	t.Helper()
 	for archive := tar.NewReader(stream); ; {
@@ -143,7 +143,7 @@ func TestExtractKeepsToItsBounds(t *testing.T) {
 	if _, err := extract(dir, wide, knownStream(t), brokenWriter{}); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a host that has gone: %v", err)
 	}
-	// A thousand links are counted, and a hundred named.
+	// A thousand links are counted; only MaxLeft are named.
 	for i := range 1000 {
 		must(t, os.Symlink("a", filepath.Join(dir, "link"+string(rune('a'+i%26))+strings.Repeat("x", i/26))))
 	}
@@ -152,7 +152,7 @@ func TestExtractKeepsToItsBounds(t *testing.T) {
 	}
 }
 
-// What follows an extraction is answered as ever, however it ended.
+// The server answers what follows an extraction as usual, however the extraction ended.
 func TestServeAnswersAnExtraction(t *testing.T) {
 	work := written(t, map[string]string{"a": "1"})
 	var input bytes.Buffer
@@ -170,7 +170,7 @@ func TestServeAnswersAnExtraction(t *testing.T) {
 		if got := strings.Join(taken(t, data), ","); got != want {
 			t.Errorf("answer %d: %q, want %q", i, got, want)
 		}
-		_, err := io.Copy(io.Discard, data) // what pads the archive
+		_, err := io.Copy(io.Discard, data) // the padding of the archive
 		must(t, err)
 		var found Extracted
 		must(t, wire.ReadJSON(out, wire.KindExtracted, MaxExtracted, &found))

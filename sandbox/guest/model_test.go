@@ -17,7 +17,7 @@ import (
 // A model is a tree of files as a map: path to mode and content.
 type model map[string]string
 
-// parentsAreFree reports whether no parent of the path is a file, and the path is the parent of none.
+// parentsAreFree reports whether no parent of the path is a file and the path is no file's parent.
 func (m model) parentsAreFree(path string) bool {
 	for other := range m {
 		if strings.HasPrefix(path, other+"/") || strings.HasPrefix(other, path+"/") {
@@ -39,7 +39,7 @@ func files(t *testing.T, dir string) model {
 	return found
 }
 
-// drawPatch draws a patch that fits the model, and returns the tar entries and the model after it.
+// drawPatch draws a patch that fits the model, and returns it with its tar entries and the model after it.
 func drawPatch(t *rapid.T, before model) (Patch, []entry, model) {
 	after := maps.Clone(before)
 	var p Patch
@@ -85,8 +85,8 @@ func TestApplyDoesWhatTheModelSays(t *testing.T) {
 	})
 }
 
-// The model knows files only: a directory that a deletion emptied must be
-// gone, or a later file of its name would find it in its way.
+// The model knows only files: a directory that a deletion emptied must be removed, or it would be in the way of a later
+// file with its name.
 func TestApplyTakesEmptiedDirectoriesAway(t *testing.T) {
 	work := t.TempDir()
 	for _, dir := range []string{"a/b", "kept/empty"} {

@@ -48,7 +48,7 @@ func TestOutputBytesSayWhatIsMissing(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", test.out, got, test.want)
 		}
 	}
-	// The result is the caller's own.
+	// The caller owns the result.
 	out := Output{Head: append(make([]byte, 0, 10), "head"...)}
 	out.Bytes()[0] = 'H'
 	if string(out.Head) != "head" {

@@ -27,7 +27,7 @@ func TestParseCountReadsBothVersions(t *testing.T) {
 	}
 }
 
-// What needs no box of it: the rest is in the tests of the limits.
+// This covers what needs no box; the tests of the limits cover the rest.
 func TestReachedNamesWhatTheKernelTells(t *testing.T) {
 	if got := reached(3, true); len(got) < 2 || got[0] != ReachedProcesses || got[1] != ReachedFileSize {
 		t.Errorf("three forks refused and a file too large: %q", got)

@@ -27,14 +27,14 @@ func newBox(t *testing.T) *sandbox.Box {
 	return boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
 }
 
-// brief is a command that is stopped soon.
+// brief returns a command with a short timeout.
 func brief(args ...string) guest.Command {
 	return guest.Command{
 		Args: append([]string{boxtest.Probe}, args...), Timeout: 1500 * time.Millisecond, Grace: 300 * time.Millisecond,
 	}
 }
 
-// mustBeEmpty fails the test when a process is left in the box, or when the guest answers no more.
+// mustBeEmpty fails the test if a process is left in the box or the guest no longer answers.
 func mustBeEmpty(t *testing.T, box *sandbox.Box) {
 	t.Helper()
 	if r := boxtest.Run(t, box, "processes"); string(r.Stdout.Head) != "0" {
@@ -55,7 +55,7 @@ func TestRunTellsHowTheCommandEnded(t *testing.T) {
 		{[]string{"exit", "3"}, 3, ""},
 		{[]string{"exit", "255"}, 255, ""},
 		{[]string{"raise", "9"}, -1, "SIGKILL"},
-		{[]string{"raise", "11"}, 2, ""}, // Go turns it into a crash of its own
+		{[]string{"raise", "11"}, 2, ""}, // Go turns it into its own crash
 		{[]string{"raise", "31"}, 2, ""},
 	}
 	for _, test := range tests {
@@ -63,7 +63,7 @@ func TestRunTellsHowTheCommandEnded(t *testing.T) {
 		if r.Exit != test.exit || r.Signal != test.signal || r.TimedOut || r.OOM || r.Killed || r.Survivors != 0 {
 			t.Errorf("%v: %+v, want exit %d, signal %q", test.args, r, test.exit, test.signal)
 		}
-		// gVisor counts processor time in ticks of 10 ms, and tells no peak.
+		// gVisor counts processor time in ticks of 10 ms, and reports no peak.
 		if r.Wall <= 0 || (r.CPU <= 0 || r.PeakBytes <= 0) && !boxtest.OwnKernel() {
 			t.Errorf("%v: wall %v, CPU %v, peak %d: want all above 0", test.args, r.Wall, r.CPU, r.PeakBytes)
 		}
@@ -78,7 +78,7 @@ func TestRunGivesEachStreamItsOutput(t *testing.T) {
 	}
 }
 
-// TestWatchSeesWhatListens runs its rows in one box, so that a port of one must not be seen in the next.
+// TestWatchSeesWhatListens runs its cases in one box: a port of one case must not show up in the next.
 func TestWatchSeesWhatListens(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -106,7 +106,7 @@ func TestWatchSeesWhatListens(t *testing.T) {
 	} {
 		c := brief(test.act...)
 		if c.Timeout = 700 * time.Millisecond; test.settled {
-			c.Timeout = 10 * time.Second // never needed
+			c.Timeout = 10 * time.Second // more than enough
 		}
 		test.watch.Settle = 200 * time.Millisecond
 		c.Watch = &test.watch
@@ -125,7 +125,7 @@ func TestWatchSeesWhatListens(t *testing.T) {
 	mustBeEmpty(t, box)
 }
 
-// What listens on nothing is not watched to the end when a look is enough; what listens is.
+// If Look is set, a program that listens on nothing is not watched until its timeout; one that listens is.
 func TestWatchLeavesAloneWhatListensOnNothing(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -152,7 +152,7 @@ func TestWatchLeavesAloneWhatListensOnNothing(t *testing.T) {
 	mustBeEmpty(t, box)
 }
 
-// Who waits for something else than the machine is at rest; who works, or wants to, is not.
+// A program that waits for anything but the machine is at rest; one that works, or wants to, is not.
 func TestRunTellsWhoIsAtRest(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -303,7 +303,7 @@ func TestRunHandsDownNothingOfTheGuest(t *testing.T) {
 	status := string(boxtest.Run(t, box, "read", "/proc/self/status").Stdout.Head)
 	for _, want := range []string{"SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000", "Umask:\t0022"} {
 		if boxtest.OwnKernel() {
-			break // gVisor tells none of them
+			break // gVisor reports none of these
 		}
 		if !strings.Contains(status, want) {
 			t.Errorf("%q is not in /proc/self/status:\n%s", want, status)
@@ -320,7 +320,7 @@ func TestCommandsOfOneBoxShareItsFiles(t *testing.T) {
 	if r := boxtest.Run(t, box, "read", "/work/made"); string(r.Stdout.Head) != "by the first" {
 		t.Errorf("the second command read %q %q", r.Stdout.Head, r.Stderr.Head)
 	}
-	// Another box knows nothing of it.
+	// Another box does not see the file.
 	if r := boxtest.Run(t, newBox(t), "read", "/work/made"); r.Exit == 0 {
 		t.Errorf("another box read %q", r.Stdout.Head)
 	}
@@ -334,7 +334,7 @@ func TestRunKillsWhatIsLeftBehind(t *testing.T) {
 		t.Errorf("three orphans in their own sessions: %+v", r)
 	}
 	mustBeEmpty(t, box)
-	// The same when the command itself does not end either.
+	// The same holds if the command itself does not end either.
 	r = boxtest.RunCommand(t, box, brief("escape", "2"))
 	if !r.TimedOut || r.Signal != "SIGKILL" || r.Survivors != 2 {
 		t.Errorf("two orphans and a stubborn command: %+v", r)
@@ -348,18 +348,18 @@ func TestRunOutlivesAForkBomb(t *testing.T) {
 	box := newBox(t)
 	r := boxtest.RunCommand(t, box, brief("forks"))
 	if boxtest.OwnKernel() {
-		// The limit holds for gVisor itself, which ends where it may have no thread more.
+		// The limit applies to gVisor itself, which dies when it may not start another thread.
 		if r.Exit == 0 || !r.Killed && !r.TimedOut || r.OOM {
 			t.Errorf("fork bomb: %+v", r)
 		}
 		return
 	}
-	// It never ends by itself, and nothing ends but it.
+	// The bomb never ends by itself, and nothing else ends.
 	if !r.TimedOut || r.Killed {
 		t.Errorf("fork bomb: %+v", r)
 	}
 	mustBeEmpty(t, box)
-	// However long a busy machine takes to come to the limit: the command goes on until it is there.
+	// A busy machine may take long to reach the limit: the command runs until it has.
 	bomb := brief("forks")
 	bomb.Timeout, bomb.Watch = time.Minute, &guest.Watch{Text: "full", Settle: time.Millisecond}
 	r = boxtest.RunCommand(t, box, bomb)
@@ -374,7 +374,7 @@ func TestRunReapsZombies(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
 	orphans := "800"
-	if boxtest.OwnKernel() { // which starts programs ten times as slowly
+	if boxtest.OwnKernel() { // gVisor starts programs ten times as slowly
 		orphans = "500"
 	}
 	if r := boxtest.Run(t, box, "zombies", orphans); string(r.Stdout.Head) != "done" || r.Survivors != 0 {
@@ -389,7 +389,7 @@ func TestRunSeesTheOutOfMemoryKill(t *testing.T) {
 	box := newBox(t)
 	r := boxtest.Run(t, box, "eat")
 	if boxtest.OwnKernel() {
-		// The memory is gVisor's, so the box ends as a whole. The engine does not always learn of what.
+		// The memory is gVisor's, so the whole box ends. The engine does not always learn the cause.
 		if !r.Killed || r.Signal != "SIGKILL" {
 			t.Errorf("the command itself: %+v", r)
 		}
@@ -426,7 +426,7 @@ func TestRunStaysHonestUnderAttack(t *testing.T) {
 	mustBeEmpty(t, box)
 	r := boxtest.Run(t, box, "signals", "0")
 	if boxtest.OwnKernel() {
-		// gVisor delivers them. A program that ends its box has not passed.
+		// gVisor delivers the signals. A program that ends its box has not passed.
 		if !r.Killed || r.Exit == 0 {
 			t.Errorf("the end of the first process: %+v", r)
 		}
@@ -438,7 +438,7 @@ func TestRunStaysHonestUnderAttack(t *testing.T) {
 	mustBeEmpty(t, box)
 }
 
-// C08, C19: nothing that a box made is unpacked on the host, and of its files only plain and small ones come over.
+// C08, C19: nothing that a box made is unpacked on the host. Only small, plain files are collected from it.
 func TestRunCollectsOnlyPlainFiles(t *testing.T) {
 	t.Parallel()
 	spec := boxtest.Spec(t)
@@ -478,7 +478,7 @@ func TestFillCopiesTheSnapshot(t *testing.T) {
 	fmt.Fprintln(&want, "/work/link Lrwxrwxrwx -> shop/stock.py")
 	for _, f := range boxtest.Snapshot {
 		if dir, isDir := strings.CutSuffix(f.Path, "/"); isDir {
-			// Always writable for the owner, or nothing could be applied there.
+			// The owner may always write to a directory, or nothing could be applied there.
 			fmt.Fprintf(&want, "/work/%s d%s\n", dir, (f.Mode | 0o700).String()[1:])
 			continue
 		}
@@ -495,14 +495,14 @@ func TestFillCopiesTheSnapshot(t *testing.T) {
 
 func TestMainRefusesToRunOutsideABox(t *testing.T) {
 	t.Parallel()
-	// On the host it would kill every process that it may.
+	// On the host it would kill every process that it has permission to kill.
 	if err := guest.Main(context.WithoutCancel(t.Context()), strings.NewReader(""), new(bytes.Buffer)); err == nil {
 		t.Error("the guest ran on the host")
 	}
 }
 
-// What a command writes is shown while it runs, each stream by itself, and what it changed is taken out when it has
-// ended: whatever it left running is gone by then.
+// RunAt shows each stream of a command separately while it runs. Extract returns the changes after the command has
+// ended, when everything that it left running is gone.
 func TestAWorkbenchShowsAndGivesBack(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -534,7 +534,7 @@ func TestAWorkbenchShowsAndGivesBack(t *testing.T) {
 	if !slices.Equal(got.Gone, []string{"gone.py"}) {
 		t.Errorf("gone %q", got.Gone)
 	}
-	// Links of the snapshot, which the host did not name, are left as new ones are.
+	// Links of the snapshot are not among the known files, so they are left out like new ones.
 	left := map[string]string{}
 	for _, l := range got.Left {
 		left[l.Path] = l.Reason
@@ -542,7 +542,7 @@ func TestAWorkbenchShowsAndGivesBack(t *testing.T) {
 	if left["passwd"] != "symbolic link" || left["fifo"] != "named pipe" {
 		t.Errorf("left %v", left)
 	}
-	// The box goes on as before, also where there was too much.
+	// The box works on as before, even after an extract that found too much.
 	rules.MaxFiles = 1
 	if _, err := box.Extract(t.Context(), rules, known); err == nil || !strings.Contains(err.Error(), "more than 1 files changed") {
 		t.Errorf("too much: %v", err)

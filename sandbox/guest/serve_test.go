@@ -13,8 +13,8 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// serveInput lets a server work on the directory until the input ends, and returns what it answers. Commands are
-// not for here: the server would wait for, and kill, processes of the host.
+// serveInput runs a server on the directory until the input ends, and returns its answers. The input must hold no
+// commands: the server would wait for, and kill, processes of the host.
 func serveInput(t *testing.T, work string, input []byte) (*bytes.Buffer, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -23,7 +23,7 @@ func serveInput(t *testing.T, work string, input []byte) (*bytes.Buffer, error) 
 	return &out, err
 }
 
-// request returns the frames of a patch with its tar.
+// request returns the frames of a patch and its tar.
 func request(t *testing.T, p Patch, archive *bytes.Buffer) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -38,7 +38,7 @@ func request(t *testing.T, p Patch, archive *bytes.Buffer) []byte {
 func TestServeAnswersOnePatchAfterTheOther(t *testing.T) {
 	work, _ := workspaceDir(t)
 	input := request(t, Patch{Delete: []string{"a.txt"}}, tarOf(t, entry{name: "one", content: "1", mode: 0o644}))
-	// The second is refused at once, while its data are still to come; the third must not suffer.
+	// The second patch is refused at once, while its data are still to come; the third must not suffer.
 	input = append(input, request(t, Patch{Delete: []string{"absent"}}, tarOf(t, entry{name: "two", content: strings.Repeat("2", 3<<20), mode: 0o644}))...)
 	input = append(input, request(t, Patch{}, tarOf(t, entry{name: "three", content: "3", mode: 0o644}))...)
 	out, err := serveInput(t, work, input)
@@ -92,7 +92,7 @@ func TestServeRefusesACommandThatMakesNoSense(t *testing.T) {
 
 func TestServeStopsWhenItCannotAnswer(t *testing.T) {
 	work, _ := workspaceDir(t)
-	in, host := io.Pipe() // stays open: the host is still there
+	in, host := io.Pipe() // the pipe stays open, as if the host were still there
 	s := &server{in: in, out: brokenWriter{}, work: work, frames: make(chan frame), ended: make(chan struct{})}
 	failed := make(chan error)
 	go func() { failed <- s.serve(t.Context()) }()
@@ -105,7 +105,7 @@ func TestServeStopsWhenItCannotAnswer(t *testing.T) {
 	must(t, host.Close())
 }
 
-// A brokenWriter is an output that nobody reads any more.
+// A brokenWriter is an output without a reader.
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }

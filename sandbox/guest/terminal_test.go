@@ -13,7 +13,7 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// shown gathers what is streamed, and tells of each piece.
+// shown collects what is streamed, and signals each piece.
 type shown struct {
 	mu      sync.Mutex
 	text    strings.Builder
@@ -43,8 +43,8 @@ func (s *shown) sees(text string) {
 	}
 }
 
-// A program has a terminal of its own, whose keys, size and Ctrl-C come over the stream, and what it leaves
-// behind is read to its end.
+// A program has a terminal of its own. Its keys, size and Ctrl-C come over the stream, and the output that remains when
+// the program has ended is read to its end.
 func TestAProgramHasATerminalOfItsOwn(t *testing.T) {
 	forker, err := process.OpenForker()
 	must(t, err)
@@ -86,7 +86,7 @@ func TestAProgramThatIsNotThereGetsNoTerminal(t *testing.T) {
 	}
 }
 
-// A program that reads nothing holds nobody up: what is typed beyond a bound is lost.
+// A program that does not read blocks no one: input beyond a bound is lost.
 func TestAKeyboardNeverWaits(t *testing.T) {
 	t.Parallel()
 	k := newKeyboard()

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An entry of a tar for apply.
+// An entry is a tar entry for apply.
 type entry struct {
 	name, content string
 	mode          int64
@@ -53,7 +53,7 @@ func tarOf(t *testing.T, entries ...entry) *bytes.Buffer {
 	return &b
 }
 
-// workspaceDir returns a directory that holds some files and links, beside one that no patch may touch.
+// workspaceDir returns a directory with some files and links, and one next to it that no patch may touch.
 func workspaceDir(t *testing.T) (work, victim string) {
 	t.Helper()
 	top := t.TempDir()
@@ -195,13 +195,13 @@ func TestApplyReportsABrokenStreamAndAMissingFile(t *testing.T) {
 	}
 }
 
-// A sealedFile is one file of a sealed snapshot; a link where its mode says so, with the target as its content.
+// A sealedFile is one file of a sealed snapshot, or a link if its mode says so; a link's content is its target.
 type sealedFile struct {
 	content string
 	mode    fs.FileMode
 }
 
-// sealedDir returns a directory with the packs of these files and of the directories that they lie in, and its key.
+// sealedDir returns a directory with the packs of these files and their parent directories, and its key.
 func sealedDir(t testing.TB, files map[string]sealedFile) (dir string, key []byte) {
 	t.Helper()
 	dir, text := t.TempDir(), sealed.NewKey()

@@ -18,7 +18,7 @@ import (
 func TestTurnsBoundHowManyWork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// Two of them, as two processes have.
+	// There are two of them, as in two processes.
 	all := []*Turns{In(dir, 3), In(dir, 3)}
 	var working, most, done atomic.Int32
 	var wg sync.WaitGroup
@@ -51,7 +51,7 @@ func TestATurnIsWaitedForAndGivenBack(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("gone home")
 	waiting := make(chan error)
-	for range 2 { // one at the door, and one behind it
+	for range 2 { // one waits at the head of the queue, and one behind it
 		go func() {
 			_, err := turns.Take(ctx, 0)
 			waiting <- err
@@ -86,7 +86,7 @@ func TestATurnIsWaitedForAndGivenBack(t *testing.T) {
 func TestATurnOfADeadProcessIsFree(t *testing.T) {
 	t.Parallel()
 	turns := In(t.TempDir(), 1)
-	// flock holds the lock as another process of the agent would, and is that process alone.
+	// flock holds the lock as another process of the agent would; it runs as a single process.
 	file := filepath.Join(turns.dir, "0")
 	other := exec.Command("flock", "--no-fork", file, "sh", "-c", "echo held; exec sleep 1000")
 	out, err := other.StdoutPipe()
@@ -111,7 +111,7 @@ func TestATurnOfADeadProcessIsFree(t *testing.T) {
 	give()
 }
 
-// queued waits until n have joined the queue.
+// queued waits until the queue holds n callers.
 func queued(t *Turns, n int) {
 	for {
 		t.mu.Lock()
@@ -132,7 +132,7 @@ func TestTurnsGoByRankThenByWhoAskedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
-	var served []string // by who has the turn
+	var served []string // guarded by the turn
 	tired, leave := context.WithCancel(t.Context())
 	for i, name := range []string{"3a", "1a", "0 tired", "2a", "1b", "3b", "1c"} {
 		ctx := t.Context()
@@ -148,7 +148,7 @@ func TestTurnsGoByRankThenByWhoAskedFirst(t *testing.T) {
 		})
 		queued(turns, i+1)
 	}
-	leave() // who was first and does not want it any more keeps nobody from it
+	leave() // a caller that was first and gave up holds up no one
 	queued(turns, 6)
 	give()
 	wg.Wait()
@@ -157,8 +157,8 @@ func TestTurnsGoByRankThenByWhoAskedFirst(t *testing.T) {
 	}
 }
 
-// TestTurnsAreSharedFairly has two runs with more to do than there are turns: none
-// has more than its half while the other waits too, whoever gives one back.
+// TestTurnsAreSharedFairly has two runs with more to do than there are turns. Neither keeps more than half while the
+// other waits too, whichever of them returns a turn.
 func TestTurnsAreSharedFairly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -190,16 +190,16 @@ func TestTurnsAreSharedFairly(t *testing.T) {
 	back := func(i int) { held[i][0](); held[i] = held[i][1:] }
 	ask(0)
 	for range 4 {
-		take() // it has them all, as long as it is alone
+		take() // it gets all of them while it is alone
 	}
 	ask(1)
 	queued(both[1], 10)
-	for signed := false; !signed; runtime.Gosched() { // until the other can know of it
+	for signed := false; !signed; runtime.Gosched() { // until the other can see that it waits
 		both[1].mu.Lock()
 		signed = both[1].sign != nil
 		both[1].mu.Unlock()
 	}
-	// By whom one is given back, and who gets it.
+	// Each step is who returns a turn, and who gets it.
 	for _, step := range [][2]int{{0, 1}, {0, 1}, {0, 0}, {1, 1}, {1, 1}, {0, 0}} {
 		if back(step[0]); take() != step[1] {
 			t.Fatalf("of what %d gave back, %d has nothing", step[0], step[1])
@@ -210,7 +210,7 @@ func TestTurnsAreSharedFairly(t *testing.T) {
 	}
 	enough()
 	wg.Wait()
-	// Alone again, it has what the other has not.
+	// Once it is alone again, it also gets the turns that the other has returned.
 	for len(held[1]) > 0 {
 		back(1)
 	}

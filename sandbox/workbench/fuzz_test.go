@@ -10,13 +10,13 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// A duplex is a stream whose other end has said all that it ever says.
+// A duplex is a stream whose other end has nothing more to say.
 type duplex struct {
 	io.Reader
 	io.Writer
 }
 
-// Whatever comes over the stream, what is taken of it is within the rules, and no name in it is there twice.
+// Whatever comes over the stream, an accepted extract is within the rules and names no file twice.
 func FuzzTake(f *testing.F) {
 	frames := func(pieces ...[]byte) []byte {
 		var b bytes.Buffer
@@ -70,7 +70,7 @@ func FuzzTake(f *testing.F) {
 	})
 }
 
-// A console shows output, in whole pieces, and takes nothing else for it.
+// A console shows output in whole pieces, and treats no other frame as output.
 func FuzzShow(f *testing.F) {
 	f.Add(byte('O'), []byte("\x01text"))
 	f.Add(byte('O'), []byte("\x02"))

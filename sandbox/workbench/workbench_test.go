@@ -14,14 +14,14 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// A said file is an entry of a hostile tar stream.
+// A said file is one entry of a hostile tar stream.
 type said struct {
 	name, content string
 	kind          byte
 	mode          int64
 }
 
-// archived is a tar stream of these.
+// archived returns a tar stream of these entries.
 func archived(t *testing.T, list ...said) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -40,7 +40,7 @@ func archived(t *testing.T, list ...said) []byte {
 	return b.Bytes()
 }
 
-// told is the stream to a guest that, once it was told what is known, says this and nothing else.
+// told returns the stream to a guest that reads the known files, then sends this data and this end and nothing else.
 func told(t *testing.T, data []byte, end string) net.Conn {
 	t.Helper()
 	var frames bytes.Buffer
@@ -53,7 +53,7 @@ func told(t *testing.T, data []byte, end string) net.Conn {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
 	go func() {
-		for { // rules, and then the data to its end
+		for { // the rules, and then the known files to their end
 			kind, payload, err := wire.ReadFrame(theirs, 1<<20)
 			if err != nil || kind == wire.KindData && len(payload) == 0 {
 				break
@@ -85,7 +85,7 @@ func TestAnExtractIsWhatTheBoxSays(t *testing.T) {
 	}
 }
 
-// A guest that programs got hold of says what it likes: nothing of it is taken.
+// A guest that programs have taken over may send anything: no part of such an extract is taken.
 func TestAnExtractThatNoGuestWouldSendIsRefused(t *testing.T) {
 	t.Parallel()
 	rules := guest.Rules{MaxFile: 10, MaxFiles: 2, MaxBytes: 15, MaxDepth: 4}
@@ -118,7 +118,7 @@ func TestAnExtractThatNoGuestWouldSendIsRefused(t *testing.T) {
 	}
 }
 
-// Output is shown as it comes, and what is typed is sent.
+// Output is shown as it arrives, and typed input is sent.
 func TestAConsoleShowsAndTypes(t *testing.T) {
 	t.Parallel()
 	var out, trouble bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a changeset makes is bounded, and the refusal says by how much; what is there already may be changed.
+// The files that a changeset makes are bounded, and a refusal states the bound. Existing files may be changed.
 func TestWhatAChangesetMakesIsBounded(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return strings.Repeat("d/", n) + "a" }

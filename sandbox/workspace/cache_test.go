@@ -20,9 +20,9 @@ import (
 // A visitor scans one workspace again and again.
 type visitor struct {
 	dir, caches string
-	// What the clock of the visitor is ahead, so that no test need wait for files to grow old.
+	// How far the visitor's clock is ahead, so that no test has to wait for files to grow old.
 	ahead time.Duration
-	// Temporary files lie where every file is read each time: then only what a scan finds is looked at.
+	// Temporary files lie on a file system where every file is read each time: then only the results of scans are checked.
 	blind bool
 }
 
@@ -41,14 +41,14 @@ func newVisitor(t *testing.T, tree treetest.Files) *visitor {
 	return v
 }
 
-// cache is the cache of the workspace, and no workspace is too small for it.
+// cache returns the cache of the workspace, which it uses however small the workspace is.
 func (v *visitor) cache(root string) cache {
 	c := cacheIn(v.caches, root)
 	c.least, c.clock = 0, func() time.Time { return time.Now().Add(v.ahead) }
 	return c
 }
 
-// rescan is Rescan, and says how many files were read. What it finds must be what Scan finds.
+// rescan is Rescan, and also returns how many files were read. The result must equal that of Scan.
 func (v *visitor) rescan(t *testing.T) (m *Manifest, read int) {
 	t.Helper()
 	m, err := scanWith(t.Context(), v.dir, nil, Limits{}, v.cache)
@@ -62,7 +62,7 @@ func (v *visitor) rescan(t *testing.T) (m *Manifest, read int) {
 	return m, m.read
 }
 
-// want fails the test unless the next scan reads so many files.
+// want fails the test unless the next scan reads this many files.
 func (v *visitor) want(t *testing.T, what string, read int) {
 	t.Helper()
 	if _, got := v.rescan(t); got != read && !v.blind {
@@ -70,7 +70,7 @@ func (v *visitor) want(t *testing.T, what string, read int) {
 	}
 }
 
-// hundreds is a workspace of n files, a hundred in a directory.
+// hundreds returns a workspace of n files, a hundred in each directory.
 func hundreds(n int) treetest.Files {
 	tree := treetest.Files{}
 	for i := range n {
@@ -79,7 +79,7 @@ func hundreds(n int) treetest.Files {
 	return tree
 }
 
-// restored makes a change, and gives the file back the time that it had.
+// restored makes a change, and restores the file's modification time.
 func restored(t *testing.T, name string, change func() error) {
 	t.Helper()
 	info, err := os.Stat(name)
@@ -157,7 +157,7 @@ func TestWhatATimeOfChangeCannotProveIsReadAgain(t *testing.T) {
 	v.want(t, "a moment later", 0)
 	v.ahead = -time.Hour
 	v.want(t, "the clock set back", 100)
-	// Of a mapping the kernel sees the first store to a page, and no later one.
+	// In a mapping, the kernel sees only the first store to a page.
 	v.ahead = time.Minute
 	v.want(t, "the clock set right", 100)
 	f, err := os.OpenFile(filepath.Join(v.dir, "d00/f007"), os.O_RDWR, 0)
@@ -180,7 +180,7 @@ func TestWhatATimeOfChangeCannotProveIsReadAgain(t *testing.T) {
 	v.want(t, "nothing since", 0)
 }
 
-// kept is a scan that found m and is to be kept.
+// kept returns a scan that found m and may be saved.
 func kept(m *Manifest) *scanner {
 	return &scanner{m: m, stamped: map[uint64]bool{m.Entries[0].Device: true}}
 }
@@ -251,7 +251,7 @@ func TestAFileSystemThatStampsLessIsReadEachTime(t *testing.T) {
 	v.want(t, "the second time", 10)
 }
 
-// It sets the environment, so it is not parallel.
+// Not parallel, since it sets the environment.
 func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", home)
@@ -289,7 +289,7 @@ func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 	if scan(t, dir).Digest() != m.Digest() {
 		t.Error("Scan and Rescan differ")
 	}
-	// Young files are read each time, but not a minute later.
+	// Young files are read each time, but no longer a minute later.
 	c := userCache(m.Root)
 	c.clock = func() time.Time { return time.Now().Add(time.Minute) }
 	later := func() string {
@@ -299,7 +299,7 @@ func TestRescanKeepsWhatIsWorthKeepingInTheUsersCache(t *testing.T) {
 		return treetest.Content(t, names[0])
 	}
 	later()
-	// What a scan has read must be worth the writing.
+	// A scan writes the cache again only if it has read enough.
 	for _, size := range []int{10, cacheLeast / cacheShare} {
 		before := treetest.Content(t, names[0])
 		if err := os.WriteFile(filepath.Join(dir, "more"), make([]byte, size), 0o644); err != nil {
@@ -318,7 +318,7 @@ func TestACacheThatProvesWrongIsForgotten(t *testing.T) {
 	if v.blind {
 		return
 	}
-	// Nobody but the user can write such a cache; the digest in it is right and what it says is not.
+	// Only the user can write such a cache; its own digest is right, but its content is wrong.
 	n, _ := m.find("d00/f001")
 	m.Entries[n].Digest = Digest([]byte("a lie"))
 	s := kept(m)
@@ -331,7 +331,7 @@ func TestACacheThatProvesWrongIsForgotten(t *testing.T) {
 		if e, _ := warm.Lookup("d00/f001"); e.Digest != m.Entries[n].Digest || warm.read != 0 {
 			t.Fatalf("the cache is not used: %+v", e)
 		}
-		// No reader gets the bytes under that digest.
+		// No reader gets content under the false digest.
 		if put {
 			warm = warm.With(create("more", "text"))
 		}

@@ -187,7 +187,7 @@ func TestAChangeAsJSONHoldsNoContent(t *testing.T) {
 	}
 }
 
-// everything is a changeset with one of everything.
+// everything returns a changeset with one change of every kind.
 func everything() Changeset {
 	b := func(s string) []byte { return []byte(s) }
 	return Changeset{Changes: []Change{

@@ -6,7 +6,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// The diff of a changeset is what a person approves.
+// A person approves the diff of a changeset.
 func ExampleChangeset_Diff() {
 	cs := workspace.Changeset{Changes: []workspace.Change{{
 		Op: workspace.Modify, Path: "greet.py", Mode: 0o644,

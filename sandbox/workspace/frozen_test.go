@@ -57,7 +57,7 @@ func TestWhatWasFrozenIsKnownUntilItsFileIsSpoilt(t *testing.T) {
 			t.Errorf("%s: %d entries", what, len(got.Entries))
 		}
 	}
-	// Without a place for it nothing is kept, and nothing goes wrong.
+	// Without a place for the cache, nothing is kept and nothing fails.
 	(cache{}).keepFrozen(m)
 	if got := (cache{}).frozen(); got != nil {
 		t.Errorf("from nowhere: %d entries", len(got.Entries))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzInventory reads any text as the list of a workspace's files: what is accepted lies inside, each path once and below
-// directories alone.
+// FuzzInventory reads arbitrary text as the list of a workspace's files. Accepted paths lie inside, occur once, and
+// have only directories above them.
 func FuzzInventory(f *testing.F) {
 	digest := strings.Repeat("0", 64)
 	f.Add([]byte(`{"entries":[{"path":"a","kind":"dir","mode":493},{"path":"a/f","kind":"file","mode":420,"size":1,"sha256":"` + digest + `"}]}`))

@@ -61,7 +61,7 @@ func TestScanOfADirectoryInsideARepositoryKnowsTheRulesAround(t *testing.T) {
 	if got, want := paths(scan(t, filepath.Join(dir, "service"))), []string{"a.py", "forced.log"}; !slices.Equal(got, want) {
 		t.Errorf("paths %q, want %q", got, want)
 	}
-	// A directory that is itself ignored is a project of its own.
+	// A directory that is itself ignored is treated as a project of its own.
 	if got, want := paths(scan(t, filepath.Join(dir, "vendored/project"))), []string{"x.log", "y"}; !slices.Equal(got, want) {
 		t.Errorf("paths in an ignored directory %q, want %q", got, want)
 	}
@@ -152,8 +152,8 @@ func TestHeadNamesBranchAndCommit(t *testing.T) {
 	}
 }
 
-// A key that the repository brings for its tests is no secret of whoever has a copy, and they do not run without; one that git
-// does not have, has otherwise or has elsewhere is.
+// A key that a repository ships for its tests is not the secret of someone with a copy, and the tests need it. A key
+// that git does not have, has with other content, or has outside of tests is a secret.
 func TestKeysOfTestsThatGitHasAreTakenIn(t *testing.T) {
 	t.Parallel()
 	const key = "-----BEGIN PRIVATE KEY-----\n"
@@ -185,7 +185,7 @@ func TestKeysOfTestsThatGitHasAreTakenIn(t *testing.T) {
 			t.Errorf("%s: %q", name, got[name])
 		}
 	}
-	// A work tree below the top has the same.
+	// The same holds for a work tree below the top.
 	if _, ok := scan(t, filepath.Join(dir, "a")).Lookup("test/tls/ca.key"); !ok {
 		t.Error("below the top it is left out")
 	}

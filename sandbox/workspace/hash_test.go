@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNoReadingMixesTheStatesOfAFile has a writer change all of a file while it is read, by each way in which programs
-// write. AGENT_RACE_ROUNDS=10000 reads that often.
+// TestNoReadingMixesTheStatesOfAFile has a writer change a whole file while it is read, in each way in which programs
+// write. AGENT_RACE_ROUNDS=10000 sets the number of readings.
 func TestNoReadingMixesTheStatesOfAFile(t *testing.T) {
 	t.Parallel()
 	rounds := 320
@@ -50,7 +50,7 @@ func TestNoReadingMixesTheStatesOfAFile(t *testing.T) {
 			return errors.Join(os.WriteFile(name+".new", text, 0o644), os.Rename(name+".new", name))
 		},
 	}
-	// Many at once, since most of the time is spent waiting.
+	// Many run at once, since they spend most of the time waiting.
 	const lanes = 32
 	var group errgroup.Group
 	for lane := range lanes {
@@ -68,7 +68,7 @@ func TestNoReadingMixesTheStatesOfAFile(t *testing.T) {
 	}
 }
 
-// coldCopy maps a file that holds text and none of which is in memory.
+// coldCopy maps a file that holds text, with none of its pages in memory.
 func coldCopy(name string, text []byte) ([]byte, error) {
 	if err := os.WriteFile(name, text, 0o644); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func coldCopy(name string, text []byte) ([]byte, error) {
 	return cold, errors.Join(err, unix.Madvise(cold, unix.MADV_RANDOM))
 }
 
-// readAndWrite is one reading of a file with a writer beside it. The digest must be that of a whole state.
+// readAndWrite reads a file while it is written. The digest must be that of a whole state.
 func readAndWrite(t *dirfd.Tree, write func(name string, text []byte) error, round int) error {
 	const size = 256 << 10
 	name := filepath.Join(t.Root, "f")
@@ -94,7 +94,7 @@ func readAndWrite(t *dirfd.Tree, write func(name string, text []byte) error, rou
 	if err := os.WriteFile(name, was, 0o644); err != nil {
 		return err
 	}
-	// The kernel stamps the file first, and then waits for the disk at each page of what is to be written.
+	// The kernel stamps the file first, and then waits for the disk at each page of the data to write.
 	cold, err := coldCopy(name+".source", is)
 	if err != nil {
 		return err

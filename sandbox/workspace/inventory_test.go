@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// What an inventory holds is made again elsewhere, bit by bit, also where nobody could
-// write any more, and what was left out counts as it did.
-// Entry by entry the text is what it is as one value, so that old records know it.
+// The entries are written one by one, but the text is that of one JSON value, so that old records stay valid. The next
+// test rebuilds a workspace from its inventory, bit for bit, even what is read-only, with the same list of what was
+// left out.
 func TestAnInventoryIsOneDocument(t *testing.T) {
 	t.Parallel()
 	for _, m := range []*Manifest{
@@ -62,7 +62,7 @@ func TestAWorkspaceIsMadeAgainOfItsInventory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, got := range map[string]*Manifest{"is said": again, "is there": must(Scan(t.Context(), to, nil, Limits{}))} {
-		// The empty directory has its owner's bits more on the disk.
+		// On disk the empty directory has more permission bits for its owner.
 		if got.Digest() != m.Digest() && what == "is said" || len(got.Entries) != len(m.Entries) {
 			t.Errorf("what %s of it is %+v, want %+v", what, got.Entries, m.Entries)
 		}
@@ -81,7 +81,7 @@ func TestAWorkspaceIsMadeAgainOfItsInventory(t *testing.T) {
 	}
 }
 
-// must is the value of a call that may not err here.
+// must returns the value of a call that may not fail here.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -89,7 +89,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Whoever writes an inventory by hand writes nothing outside of the directory.
+// A hand-written inventory cannot cause a write outside of the directory.
 func TestAHostileInventoryIsRefused(t *testing.T) {
 	t.Parallel()
 	file := `"kind":"file","mode":420,"size":1,"sha256":"` + Digest([]byte("x")) + `"}`

@@ -132,7 +132,7 @@ func TestWhatIsLeftOutByName(t *testing.T) {
 	}
 }
 
-// A name that stands in two rules would be judged by whichever comes first.
+// A name in two rules would be judged by whichever rule comes first.
 func TestNoRuleNamesTheSamePlaceTwice(t *testing.T) {
 	t.Parallel()
 	for _, list := range [][]string{leftDirs, leftFiles, secretDirs, secretFiles, secretEnds, deviceNames} {

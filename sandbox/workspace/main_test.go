@@ -10,7 +10,7 @@ import (
 	"agent/sandbox/workspace/internal/dirfd"
 )
 
-// TestMain lets the test binary play a second process, which scans as another user.
+// TestMain lets the test binary play a second process that scans as another user.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("WORKSPACE_TEST_DIR")
 	if dir == "" {
@@ -45,7 +45,7 @@ func scan(t testing.TB, dir string, exclude ...string) *Manifest {
 	return m
 }
 
-// paths lists what a manifest holds.
+// paths lists the paths in a manifest.
 func paths(m *Manifest) []string {
 	var list []string
 	for _, e := range m.Entries {

@@ -10,8 +10,8 @@ import (
 
 type question string
 
-// TestWhatIsFoundOutIsFoundOnce, whoever asks at the same time, and only on the
-// manifest that it was found on.
+// Each answer is found only once, even by concurrent callers, and is remembered only for the manifest that it was found
+// for.
 func TestWhatIsFoundOutIsFoundOnce(t *testing.T) {
 	t.Parallel()
 	var m, other workspace.Manifest
@@ -36,7 +36,7 @@ func TestWhatIsFoundOutIsFoundOnce(t *testing.T) {
 	}
 }
 
-// TestTroubleIsNotRemembered: a file that could not be read may be the next time.
+// TestTroubleIsNotRemembered: a file that could not be read may be readable the next time.
 func TestTroubleIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	var m workspace.Manifest

@@ -76,7 +76,7 @@ func drawChanges(t *rapid.T, before, after map[string]string) Changeset {
 	return cs
 }
 
-// drop removes a directory of a property's round at its end.
+// roundTree makes a tree, and removes it at the end of a property's round.
 func roundTree(t *rapid.T, tb testing.TB, tree map[string]string) string {
 	dir := treetest.Memory(tb, treetest.Files(tree))
 	t.Cleanup(func() { os.RemoveAll(dir) })

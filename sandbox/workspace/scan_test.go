@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// skipped maps what a manifest left out to the reason, loud ones with a "!".
+// skipped maps the paths that a manifest left out to their reasons, those that are not quiet with a "!".
 func skipped(m *Manifest) map[string]string {
 	list := map[string]string{}
 	for _, s := range m.Skipped {
@@ -318,7 +318,7 @@ func TestAFileThatChangesUnderTheReaderIsReadAgainThenRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.Close()
-	// The context is asked at each read, so it serves as a writer that comes in between.
+	// hashFile calls the context's Err at each read, so the context can play a writer that interferes.
 	ctx := &meddler{Context: t.Context(), name: filepath.Join(dir, "f"), times: 3}
 	e := Entry{Path: "f", Kind: File}
 	if _, err := hashFile(ctx, tr, &e, make([]byte, 64)); err != nil {
@@ -342,7 +342,7 @@ func TestAnOverwriteOfEqualSizeUnderTheReaderIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := treetest.New(t, treetest.Files{"f": strings.Repeat("x", 100)})
 	name := filepath.Join(dir, "f")
-	// The clock of the file system may be coarse: the file is from long ago, so that any write shows.
+	// The file system's clock may be coarse: the file is old, so that any write shows.
 	then := time.Unix(1, 0)
 	if err := os.Chtimes(name, then, then); err != nil {
 		t.Fatal(err)
@@ -364,7 +364,7 @@ func TestAnOverwriteOfEqualSizeUnderTheReaderIsNoticed(t *testing.T) {
 	}
 }
 
-// An acting context does something when it is asked for the n-th time whether the work is to stop.
+// An acting context does something at the n-th call of its Err.
 type acting struct {
 	context.Context
 	asked int
@@ -382,7 +382,7 @@ func (a *acting) Err() error {
 func TestAFileThatGoesAwayBetweenListingAndReadingIsForgotten(t *testing.T) {
 	t.Parallel()
 	dir := treetest.New(t, treetest.Files{"gone": "x", "d/x": "y"})
-	// Asked first of all and before each directory: by the third time the root has been listed.
+	// Scan calls Err once at first and once before each directory: by the third call it has listed the root.
 	ctx := &acting{Context: t.Context(), act: map[int]func() error{3: func() error { return os.Remove(filepath.Join(dir, "gone")) }}}
 	m, err := Scan(ctx, dir, nil, Limits{})
 	if err != nil {
@@ -391,7 +391,7 @@ func TestAFileThatGoesAwayBetweenListingAndReadingIsForgotten(t *testing.T) {
 	if got := paths(m); !slices.Equal(got, []string{"d", "d/x"}) {
 		t.Errorf("paths %q", got)
 	}
-	// Something that never stops going away is refused in the end.
+	// A file that keeps going away is refused in the end.
 	remake := func() error { return os.WriteFile(filepath.Join(dir, "gone"), nil, 0o644) }
 	away := func() error { return os.Remove(filepath.Join(dir, "gone")) }
 	ctx = &acting{Context: t.Context(), act: map[int]func() error{1: remake, 3: away, 4: remake, 6: away, 7: remake, 9: away}}
@@ -401,7 +401,7 @@ func TestAFileThatGoesAwayBetweenListingAndReadingIsForgotten(t *testing.T) {
 	}
 }
 
-// A meddler appends to a file whenever it is asked whether the work is to stop.
+// A meddler appends to a file at each call of its Err.
 type meddler struct {
 	context.Context
 	name  string

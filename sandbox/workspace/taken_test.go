@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// takenFrom is the changeset as "op path mode" and what was left as "path: reason".
+// takenFrom returns the changeset as "op path mode" and the files left out as "path: reason".
 func takenFrom(t *testing.T, m *Manifest, files map[string]Taken, gone ...string) (changes, left []string) {
 	t.Helper()
 	cs, skips, err := m.Taken(t.Context(), files, gone)
@@ -34,7 +34,7 @@ func takenFrom(t *testing.T, m *Manifest, files map[string]Taken, gone ...string
 	return changes, left
 }
 
-// snapshotOf is the manifest of a workspace with these files.
+// snapshotOf returns the manifest of a workspace with these files.
 func snapshotOf(t *testing.T, files map[string]string) *Manifest {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func TestTakenFindsTheDifferenceItself(t *testing.T) {
 	m := snapshotOf(t, map[string]string{"a.py": "a\n", "b.py": "b\n", "c.sh": "c\n", "d.py": "d\n", "dir/e.py": "e\n"})
 	text := func(s string) Taken { return Taken{Content: []byte(s)} }
 	changes, left := takenFrom(t, m, map[string]Taken{
-		"a.py": text("a\n"), // said to differ, and does not
+		"a.py": text("a\n"), // listed as changed, but the same
 		"b.py": text("B\n"), "c.sh": {Content: []byte("c\n"), Exec: true}, "new/f.py": text("f\n"), "new/run": {Content: []byte("#!"), Exec: true}, "empty": text(""),
 	}, "d.py", "d.py", "dir/e.py", "dir", "never-was", "../outside")
 	want := []string{"modify b.py 644", "modify c.sh 755", "delete d.py 644", "delete dir/e.py 644", "create empty 644", "create new/f.py 644", "create new/run 755"}
@@ -125,8 +125,8 @@ func TestTakenTellsOfTheHostAndOfTooMuch(t *testing.T) {
 	}
 }
 
-// Whatever trees there are, what a box holds in place of one is the changeset that makes it of that: the box names
-// what changed, and may name too much.
+// Whatever the two trees are, Taken returns the changeset that turns the first into the box's. The box lists everything
+// that changed, and may list too much.
 func TestTakenMakesTheTreeOfTheBox(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

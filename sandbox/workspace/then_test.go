@@ -26,8 +26,7 @@ func put(tree map[string]string, cs Changeset) map[string]string {
 	return out
 }
 
-// TestThenDoesBoth draws three trees and goes from the first to the last in
-// two steps and in one.
+// TestThenDoesBoth draws three trees and goes from the first to the last in two steps and in one.
 func TestThenDoesBoth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := drawTree(t, "a", drawText()), drawTree(t, "b", drawText()), drawTree(t, "c", drawText())

@@ -60,7 +60,7 @@ func TestNamesMeanWhatTheStandardSays(t *testing.T) {
 	}
 }
 
-// Whatever comes, the answer is a packet that answers it, or none.
+// Whatever the packet, the reply is a well-formed answer to it, or there is none.
 func FuzzAnswer(f *testing.F) {
 	f.Add(question(f, "localhost.", dnsmessage.TypeA))
 	f.Add([]byte{0, 1, 0x28, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 'x', 0, 0, 1, 0, 1}) // another operation

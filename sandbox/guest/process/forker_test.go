@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runShell runs a script in a fresh directory, and returns what it wrote and how it ended.
+// runShell runs a script in a fresh directory, and returns its output and its exit status.
 func runShell(t *testing.T, f *Forker, script string) (string, unix.WaitStatus) {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func runShell(t *testing.T, f *Forker, script string) (string, unix.WaitStatus) 
 	return string(text), status
 }
 
-// openForker opens one for a test.
+// openForker opens a Forker for a test.
 func openForker(t *testing.T) *Forker {
 	t.Helper()
 	f, err := OpenForker()
@@ -44,7 +44,7 @@ func openForker(t *testing.T) *Forker {
 	return f
 }
 
-// A program writes as ever where it may, and nothing through /proc; what it starts is confined as well, and so is the next.
+// A program writes as usual where it may, and nothing through /proc. What it starts is confined too, and so is the next program.
 func TestAProgramWritesNothingThroughProc(t *testing.T) {
 	if version, err := landlockVersion(); err != nil || version < sinceTruncates {
 		t.Fatalf("the kernel's Landlock is %d, %v", version, err)
@@ -66,7 +66,7 @@ func TestAProgramWritesNothingThroughProc(t *testing.T) {
 			t.Errorf("%d: %s", status.ExitStatus(), out)
 		}
 	}
-	// The process itself is as free as before, and has its own score.
+	// The test process itself is as free as before, and keeps its own score.
 	if err := os.WriteFile("/proc/self/comm", []byte("tests"), 0); err != nil {
 		t.Error(err)
 	}

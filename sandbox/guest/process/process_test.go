@@ -32,7 +32,7 @@ func TestAliveReadsTheStateBehindAnyName(t *testing.T) {
 	}
 }
 
-// Kernels that do not tell it more exactly.
+// Some kernels report nothing more exact than ticks.
 func TestTicksOfReadsTheTimesBehindAnyName(t *testing.T) {
 	for stat, want := range map[string]time.Duration{
 		"7 (sh) S 1 7 7 0 -1 4194560 1 2 3 4 25 17 8 9 20 0":          420 * time.Millisecond,
@@ -55,7 +55,7 @@ func TestTicksOfReadsTheTimesBehindAnyName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := ticksOf(string(own)); got < 30*time.Millisecond { // each of the two is rounded down
+	if got := ticksOf(string(own)); got < 30*time.Millisecond { // both times are rounded down
 		t.Errorf("after 50 ms of work: %v", got)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// FuzzUnseal gives what unpacks a snapshot any plain text under the right key: whatever it is, no entry leads outside,
-// and no more comes out than went in, which a header alone could ask for.
+// FuzzUnseal unseals arbitrary plain text under the right key. No entry leads outside, and no more comes out than went
+// in, although a header alone could claim more.
 func FuzzUnseal(f *testing.F) {
 	key := NewKey()
 	for _, p := range Divide([]Entry{{Path: "d", Mode: fs.ModeDir | 0o755}, {Path: "d/f", Mode: 0o644, Size: 3}, {Path: "l", Mode: fs.ModeSymlink | 0o777, Target: "../x"}}) {

@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// opener gives the contents of a tree by path.
+// opener opens the contents of a tree by path.
 func opener(contents map[string]string) func(string) (io.ReadCloser, error) {
 	return func(name string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(contents[name])), nil }
 }
 
-// What is sealed comes out as it went in, has the size that was announced, and shows nothing of itself.
+// A sealed tree comes out as it went in, has the announced size, and reveals none of its content.
 func TestATreeComesOutAsItWentIn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// linked joins a host's end of a link and a guest's. Connections that the guest's end carries come out of the channel
-// at the host's.
+// linked connects a host's end of a link and a guest's end. For each connection that the guest's end carries, the
+// host's end sends one to the channel.
 func linked(t *testing.T) (guests *Link, hosts <-chan net.Conn) {
 	t.Helper()
 	toHost, fromGuest := io.Pipe()
@@ -52,7 +52,7 @@ func linked(t *testing.T) (guests *Link, hosts <-chan net.Conn) {
 	return guest, opened
 }
 
-// join has the guest's end carry a connection, and returns both outer ends of it.
+// join makes the guest's end carry a connection, and returns both of its outer ends.
 func join(t *testing.T, guest *Link, hosts <-chan net.Conn, number uint32) (program, server net.Conn) {
 	t.Helper()
 	inner, program := net.Pipe()
@@ -60,8 +60,8 @@ func join(t *testing.T, guest *Link, hosts <-chan net.Conn, number uint32) (prog
 	return program, <-hosts
 }
 
-// A connection that nobody reads is full after a window, and the others go on all the same, in both directions, each
-// with its own bytes.
+// A connection without a reader is full after a window. The others continue in both directions, each with its own
+// bytes.
 func TestALinkCarriesManyBesideOneThatIsStuck(t *testing.T) {
 	guest, hosts := linked(t)
 	stuck, _ := join(t, guest, hosts, 1)
@@ -91,13 +91,13 @@ func TestALinkCarriesManyBesideOneThatIsStuck(t *testing.T) {
 
 func TestTheEndOfAConnectionReachesTheOtherSideBehindItsBytes(t *testing.T) {
 	guest, hosts := linked(t)
-	for number := uint32(1); number <= 3*MaxChannels; number++ { // so a place that stays taken is seen
+	for number := uint32(1); number <= 3*MaxChannels; number++ { // enough to notice a place that stays taken
 		program, server := join(t, guest, hosts, number)
 		first, last := program, server
 		if number%2 == 0 {
 			first, last = server, program
 		}
-		all := make([]byte, window) // so the end comes while nobody has read yet
+		all := make([]byte, window) // so that the end arrives before anything is read
 		if _, err := first.Write(all); err != nil {
 			t.Error(err)
 		}
@@ -105,7 +105,7 @@ func TestTheEndOfAConnectionReachesTheOtherSideBehindItsBytes(t *testing.T) {
 		if got, err := io.ReadAll(last); len(got) != len(all) || err != nil {
 			t.Errorf("channel %d: %d bytes, %v", number, len(got), err)
 		}
-		// The place is free once both ends have said so.
+		// The place is free once both ends have closed the channel.
 		guest.await(func() bool { return len(guest.channels) == 0 })
 	}
 }
@@ -116,7 +116,7 @@ func TestALinkThatIsClosedEndsEverything(t *testing.T) {
 	idle, _ := join(t, guest, hosts, 2)
 	written := make(chan error)
 	go func() {
-		_, err := program.Write(make([]byte, 10*window)) // more than anybody takes
+		_, err := program.Write(make([]byte, 10*window)) // more than the link buffers
 		written <- err
 	}()
 	guest.Close()
@@ -173,7 +173,7 @@ func TestALinkTakesNoMoreThanItsBounds(t *testing.T) {
 			t.Errorf("channel %d beside %d", n, MaxChannels)
 		}
 	}
-	// Nobody reads the connection: what comes for it is kept up to a window.
+	// The connection has no reader: the link keeps up to a window of its data.
 	piece := append([]byte{0, 0, 0, 3}, make([]byte, maxPiece)...)
 	for i := range window/maxPiece + 1 {
 		if err := l.Take(KindPiece, piece); (err == nil) != (i < window/maxPiece) {
@@ -193,7 +193,7 @@ func TestAStreamThatBreaksEndsItsConnections(t *testing.T) {
 	l.Close()
 }
 
-// A brokenWriter is an output that nobody reads any more.
+// A brokenWriter is an output without a reader.
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }

@@ -12,7 +12,7 @@ func TestWhatAManifestChanges(t *testing.T) {
 		file, before, after string
 		want                Effect
 	}{
-		// What a project says of itself.
+		// A project's description of itself.
 		"version":          {"package.json", `{"version":"1","dependencies":{"a":"1"}}`, `{"dependencies":{"a":"1"},"version":"2"}`, Effect{}},
 		"layout":           {"web/package.json", "{\n  \"devDependencies\": {\"a\": \"*\"}\n}", "{\"devDependencies\":{\"a\":\"*\"}}\n", Effect{}},
 		"exports":          {"package.json", `{"exports":{".":"./a.js"},"files":["a.js"]}`, `{"exports":{"./b":"./b.js"},"files":["a.js","lib"]}`, Effect{}},
@@ -30,7 +30,7 @@ func TestWhatAManifestChanges(t *testing.T) {
 		"a language":       {"go.mod", "module m\n\ngo 1.13\n\nrequire a.b/c v1.0.0\n", "module m\n\ngo 1.23.0\n\nrequire (\n\ta.b/c v1.0.0 // indirect\n)\n\nretract v1.0.1 // broken\n", Effect{}},
 		"sums that go":     {"x/go.sum", "a v1.0.0 h1:x\na v1.0.0/go.mod h1:y\nb v1.0.0 h1:z\n", "a v1.0.0 h1:x\na v1.0.0/go.mod h1:y\n", Effect{}},
 		"all sums go":      {"go.work.sum", "a v1.0.0 h1:x\n", "", Effect{}},
-		// What checks the program.
+		// Settings of the tools that check the program.
 		"a linter":     {"pyproject.toml", "[tool.ruff]\nline-length = 80\n[build-system]\nrequires = ['a']\n", "[tool.ruff]\nline-length = 90\n[build-system]\nrequires = ['a']\n", Effect{Tools: []string{"ruff"}}},
 		"two tools":    {"setup.cfg", "[mypy]\nstrict = 1\n", "[mypy]\nstrict = 1\n[mypy-a.*]\nignore_errors = true\n[tool:pytest]\ntestpaths = t\n", Effect{Tools: []string{"mypy", "pytest"}}},
 		"their values": {"setup.cfg", "[coverage:run]\nsource =\n    a\n    b\n", "[coverage:run]\nsource =\n    a\n", Effect{Tools: []string{"coverage"}}},
@@ -42,7 +42,7 @@ func TestWhatAManifestChanges(t *testing.T) {
 		"on preparing":   {"package.json", `{"scripts":{"prepare":"a"}}`, `{"scripts":{"prepare":"b"}}`, installs},
 		"of pnpm":        {"package.json", `{}`, `{"scripts":{"pnpm:devPreinstall":"sh x"}}`, installs},
 		"no scripts":     {"package.json", `{"scripts":"a"}`, `{"scripts":"b"}`, installs},
-		// What is installed, and all that is not known.
+		// What is installed, and everything unknown.
 		"packages":           {"package.json", `{"dependencies":{"a":"1"}}`, `{"dependencies":{"a":"2"}}`, installs},
 		"overrides":          {"package.json", `{}`, `{"overrides":{"a":"1"}}`, installs},
 		"engines":            {"package.json", `{"engines":{"node":">=6"}}`, `{"engines":{"node":">=8"}}`, installs},

@@ -55,7 +55,7 @@ func TestEachKindOfFileListsItsPackages(t *testing.T) {
 	}
 }
 
-// What is removed, and a file that could not be read before, hide nothing of what is new.
+// Neither removals nor a file that could not be read before hide anything new.
 func TestChangesAreToldFromBothSides(t *testing.T) {
 	t.Parallel()
 	const one, two = `{"dependencies":{"a":"1","b":"1"}}`, `{"dependencies":{"a":"2","c":"1"}}`
@@ -103,7 +103,7 @@ func TestALongListIsCutAndAHostileNameIsShownPlain(t *testing.T) {
 	}
 }
 
-// Each level of an old lock file is parsed again for the next one.
+// The reader parses each level of an old lock file again for the next level.
 func TestAnOldLockFileIsReadToADepthThatNoneHas(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) []byte {
@@ -117,7 +117,7 @@ func TestAnOldLockFileIsReadToADepthThatNoneHas(t *testing.T) {
 	}
 }
 
-// pip reads more ends of a line than "\n" is one, and a mark of UTF-8 at the beginning; what stands behind them is installed.
+// pip accepts more line ends than "\n", and a UTF-8 byte order mark at the start; it installs what follows them.
 func TestNoEndOfALineHidesARequirement(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\u0085", "\u2028", "\u2029"} {
@@ -129,7 +129,7 @@ func TestNoEndOfALineHidesARequirement(t *testing.T) {
 			t.Errorf("ended by %q: %s", end, got)
 		}
 	}
-	// An end that is escaped is none, whatever it is.
+	// An escaped line end does not end the line, whatever it is.
 	if got := Requirements([]byte("a\\\r--pre\\\u2028b")); !slices.Equal(got, []string{"a--preb"}) {
 		t.Errorf("%q", got)
 	}

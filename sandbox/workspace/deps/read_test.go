@@ -17,7 +17,7 @@ func TestRequirementsAreReadAsPipReadsThem(t *testing.T) {
 		"a==1 \\\n    --hash=sha256:0 \\\r\n b": {"a==1     --hash=sha256:0  b"},
 		"a \\\n":                                {"a"},
 		"a \\":                                  {"a"},
-		// A comment neither goes on nor hides what follows it.
+		// A comment neither continues nor hides the line after it.
 		"# c \\\nevil\n":   {"evil"},
 		"a\\\n# c \\\nb\n": {"a", "b"},
 		"a # c \\\nb\n":    {"a"},

@@ -22,7 +22,7 @@ func TestSectionsAreReadAsPythonDoes(t *testing.T) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	long := strings.Repeat("  a\n", 200_000) // each line costs no more than itself
+	long := strings.Repeat("  a\n", 200_000) // the cost of each line is its own length
 	if got, err := Sections([]byte("[a]\nb =\n" + long)); err != nil || len(got["a"]["b"]) != 400_000 {
 		t.Errorf("%d bytes, %v", len(got["a"]["b"]), err)
 	}

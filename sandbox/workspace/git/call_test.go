@@ -28,7 +28,7 @@ func TestACallStreamsWhatItPrints(t *testing.T) {
 	}
 }
 
-// The token is sent to the host of the remote, and a redirect to another one is not followed.
+// The token is sent to the remote's host, and a redirect to another host is not followed.
 func TestARemoteIsShownTheTokenByItsEnvironment(t *testing.T) {
 	t.Parallel()
 	var elsewhere int
@@ -52,7 +52,7 @@ func TestARemoteIsShownTheTokenByItsEnvironment(t *testing.T) {
 		t.Errorf("shown %q, %d requests elsewhere", shown, elsewhere)
 	}
 	env := strings.Join(remote.environment(), "\n")
-	for _, lacks := range []string{"GIT_SSH_COMMAND", "s3cret"} { // the token goes encoded, as the header has it
+	for _, lacks := range []string{"GIT_SSH_COMMAND", "s3cret"} { // the token is encoded, as the header requires
 		if strings.Contains(env, lacks) {
 			t.Errorf("the environment has %s", lacks)
 		}
@@ -64,7 +64,7 @@ func TestARemoteIsShownTheTokenByItsEnvironment(t *testing.T) {
 
 func TestAskingForACredentialAsksTheUsersHelperAlone(t *testing.T) {
 	t.Parallel()
-	home := treetest.Repo(t) // a home that is a repository, as people have for their settings
+	home := treetest.Repo(t) // the home is a repository, as some people have it for their settings
 	canary := filepath.Join(t.TempDir(), "canary")
 	treetest.Git(t, home, "config", "credential.helper", "!touch "+canary+"; echo username=evil; echo password=evil")
 	if user, secret := Credential(t.Context(), home, "https://git.example.org/a/b.git"); user != "" || secret != "" {

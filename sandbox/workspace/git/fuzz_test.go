@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzConfigured reads any text as what git prints of a configuration: each name that comes of it is absolute and clean.
+// FuzzConfigured reads arbitrary text as git's listing of a configuration: each name that results is absolute and clean.
 func FuzzConfigured(f *testing.F) {
 	f.Add("file:.git/config\x00core.hookspath\nhooks\x00file:/etc/gitconfig\x00include.path\n~/x\x00")
 	f.Add("file:a\x00includeif.gitdir:/x.path\n../../y\x00")
@@ -23,8 +23,8 @@ func FuzzConfigured(f *testing.F) {
 	})
 }
 
-// FuzzRepository reads any files as those of a repository, without git: its names are absolute, and what it says of HEAD
-// is bounded.
+// FuzzRepository reads arbitrary files as those of a repository, without git. The repository's directories are
+// absolute, and the text about HEAD is bounded.
 func FuzzRepository(f *testing.F) {
 	f.Add([]byte("ref: refs/heads/main\n"), []byte("../x\n"), []byte("# pack-refs\n1111 refs/heads/main\n"), "rebase-merge")
 	f.Add([]byte("1111111111111111111111111111111111111111\n"), []byte("\x00"), []byte("a b c\n"), "MERGE_HEAD")
@@ -42,7 +42,7 @@ func FuzzRepository(f *testing.F) {
 			}
 		}
 		if filepath.IsLocal(name) && !strings.ContainsAny(name, "/\x00") && utf8.ValidString(name) {
-			_ = os.Mkdir(filepath.Join(place, name), 0o755) // a name that is too long, or there
+			_ = os.Mkdir(filepath.Join(place, name), 0o755) // it may fail: the name may be too long, or exist
 		}
 		if r, ok := repoAt(dir); ok && (!filepath.IsAbs(r.dir) || !filepath.IsAbs(r.common)) {
 			t.Errorf("%+v", r)
@@ -54,5 +54,5 @@ func FuzzRepository(f *testing.F) {
 	})
 }
 
-// bufferedLine is the longest line of packed-refs that is read.
+// bufferedLine is the length of the longest line of packed-refs that is read.
 const bufferedLine = 64 << 10

@@ -13,7 +13,7 @@ import (
 	"agent/sandbox/workspace/internal/treetest"
 )
 
-// A repository's own protocol.ext.allow outranks a protocol.allow of the command line.
+// A repository's own protocol.ext.allow outranks a protocol.allow on the command line.
 func TestGitTalksToNoRemote(t *testing.T) {
 	t.Parallel()
 	dir, proof := treetest.Repo(t), filepath.Join(t.TempDir(), "proof")
@@ -33,7 +33,7 @@ func TestGitTalksToNoRemote(t *testing.T) {
 	if _, err := os.Stat(proof); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the remote of the repository was run")
 	}
-	// The trap is one: git itself runs it.
+	// The trap works: git itself runs it.
 	cmd := exec.CommandContext(t.Context(), bin, "ls-remote", "origin")
 	cmd.Dir = dir
 	_ = cmd.Run()
@@ -42,8 +42,8 @@ func TestGitTalksToNoRemote(t *testing.T) {
 	}
 }
 
-// A partial clone asks its remote for what it lacks, by a command that names none. Every
-// transport that has a program run is tried, and all that git can be told to allow it.
+// A partial clone asks its remote for objects that it lacks, in commands that name no remote. The test tries every
+// transport that runs a program, with every setting that can allow it.
 func TestGitFetchesNothingThatAPartialCloneLacks(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]map[string]string{
@@ -75,7 +75,7 @@ func TestGitFetchesNothingThatAPartialCloneLacks(t *testing.T) {
 			if _, err := os.Stat(proof); !errors.Is(err, os.ErrNotExist) {
 				t.Error("the repository had a program run")
 			}
-			// The trap is one: git itself runs it.
+			// The trap works: git itself runs it.
 			_ = exec.CommandContext(t.Context(), "git", "-C", dir, "cat-file", "-p", "HEAD:a.py").Run()
 			if _, err := os.Stat(proof); err != nil {
 				t.Errorf("git does not run the program either: %v", err)
@@ -84,7 +84,7 @@ func TestGitFetchesNothingThatAPartialCloneLacks(t *testing.T) {
 	}
 }
 
-// partial is a repository that lacks the content of a.py and has been told that origin has it.
+// partial returns a repository that lacks the content of a.py and is configured to fetch it from origin.
 func partial(t *testing.T) string {
 	t.Helper()
 	dir := treetest.Repo(t)

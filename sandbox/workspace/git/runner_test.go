@@ -11,8 +11,8 @@ import (
 	"agent/sandbox/workspace/internal/treetest"
 )
 
-// trapped is a repository that names a program in every setting by which it can have one
-// run, and the file that this program makes.
+// trapped returns a repository that names a program in every setting that can make git run one, and the file that this
+// program makes.
 func trapped(t *testing.T) (dir, sprung string) {
 	t.Helper()
 	dir, sprung = treetest.Repo(t), filepath.Join(t.TempDir(), "sprung")
@@ -42,7 +42,7 @@ func trapped(t *testing.T) (dir, sprung string) {
 
 func TestNothingOfARepositoryRuns(t *testing.T) {
 	dir, sprung := trapped(t)
-	// Nor does what the environment names.
+	// Nor does git run the programs that the environment names.
 	for name, value := range map[string]string{
 		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": filepath.Join(dir, "trap.sh"),
 		"GIT_EXTERNAL_DIFF": filepath.Join(dir, "trap.sh"), "GIT_PAGER": filepath.Join(dir, "trap.sh"),
@@ -67,7 +67,7 @@ func TestNothingOfARepositoryRuns(t *testing.T) {
 	if _, err := os.Stat(sprung); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the repository had a program run")
 	}
-	// The trap is one: git itself runs it.
+	// The trap works: git itself runs it.
 	_ = exec.Command("git", "-C", dir, "status").Run()
 	if _, err := os.Stat(sprung); err != nil {
 		t.Errorf("git does not run the program either: %v", err)
@@ -91,7 +91,7 @@ func TestACallIsBounded(t *testing.T) {
 	}
 }
 
-// What git says of its trouble is cut, and does not end it.
+// git's error output is cut, and a write beyond the limit does not stop git.
 func TestWhatGitSaysOfItsTroubleIsCut(t *testing.T) {
 	t.Parallel()
 	c := &capped{limit: 4, lossy: true}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Formats in which nobody comments, and in which nobody tests: every other row has the part.
+// The formats without comments and those without tests; every other row has both.
 var (
 	noComments = []string{"restructuredtext", "asciidoc", "json", "csv"}
 	noTests    = []string{
@@ -97,7 +97,7 @@ func TestLanguagesAreTold(t *testing.T) {
 		{"run", "#!/bin/zsh", "zsh"},
 		{"run", "#!/bin/ls\n", ""},
 		{"run", "#!\n/bin/sh\n", ""},
-		// What a script is for counts more than what it is called.
+		// A script's interpreter outranks its name.
 		{"Rakefile", "#!/usr/bin/env python\n", "python"},
 	} {
 		got := ""
@@ -148,7 +148,7 @@ func TestTestFilesAreTold(t *testing.T) {
 	}
 }
 
-// A program without an extension has the language that its first line tells.
+// A program without an extension, whose language its first line tells, may hold tests if its path says so.
 func TestAScriptMayHoldTests(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[string]bool{"tests/run": true, "bin/smoke_test": true, "bin/serve": false} {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// told renders lines: code, then each comment after a bar, with "<" before a line that begins
-// within a string.
+// told renders lines as code, then each comment after a bar, with "<" before a line that begins within a string.
 func told(lines []Line) string {
 	var out []string
 	for _, l := range lines {
@@ -74,14 +73,14 @@ func TestLinesAreSplit(t *testing.T) {
 	}
 }
 
-// hostile are units that make a careless lexer look again and again.
+// hostile lists units that make a careless lexer look ahead again and again.
 var hostile = []string{
 	"'\\", "=[/", "\"\\", "`${", "'", "\"", "\"\"\"", "'''", "`", "/*", "*/", "{", "}", "(", ")", "\n", "\r", "#", "r#\"", "r##", "R\"(", "R\"a(", "<!--",
 	"--[[", "=begin\n", "\n=begin\n", "//", "'\\u{", "{-", "(*", "x = '''\n", "return /[", "`${{", "}`${", "\\", "\u00e9'", "\xff", "\x00",
 }
 
-// TestTheLexerTakesTimeInProportion gives the syntaxes that together have all that there is a text of
-// each unit: milliseconds in one pass, and so long that the run of the tests ends where the rest is read again from every mark.
+// TestTheLexerTakesTimeInProportion lexes a text of each unit in languages that together cover all syntax. One pass
+// takes milliseconds; a lexer that reads the rest again from every mark takes so long that the test run times out.
 func TestTheLexerTakesTimeInProportion(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 18
@@ -95,7 +94,7 @@ func TestTheLexerTakesTimeInProportion(t *testing.T) {
 }
 
 func TestTheLexerKeepsItsMemoryInProportion(t *testing.T) {
-	const size, most = 1 << 18, 200 // bytes, and bytes for each: the most has a line, which costs its record
+	const size, most = 1 << 18, 200 // bytes of text, and heap bytes for each; short lines cost the most, because each has a record
 	for _, unit := range hostile {
 		text := strings.Repeat(unit, size/len(unit))
 		var before, after runtime.MemStats
@@ -110,14 +109,14 @@ func TestTheLexerKeepsItsMemoryInProportion(t *testing.T) {
 	}
 }
 
-// whole checks that the lines are those of the text, and that none says more than it holds.
+// whole checks that the lines are those of the text, and that none has more text than its source.
 func whole(t *testing.T, text string, lines []Line) {
 	t.Helper()
 	var raw []string
 	for i, l := range lines {
 		raw = append(raw, l.Raw)
 		notes := len(strings.Join(l.Notes, ""))
-		// A literal leaves two marks, and a mark of a comment is repeated on the next line.
+		// A literal leaves two quotation marks, and a comment's mark is repeated on the next line.
 		if len(l.Code)+notes > 2*len(l.Raw)+8 || strings.Contains(l.Code, "\n") {
 			t.Fatalf("line %d of %.80q: %.80q is split into %.80q and %.80q", i, text, l.Raw, l.Code, l.Notes)
 		}
@@ -128,7 +127,7 @@ func whole(t *testing.T, text string, lines []Line) {
 	}
 }
 
-// The lexer ends on any bytes, with all lines and nothing that is not on them.
+// The lexer terminates on any bytes, with all the lines and nothing that is not on them.
 func FuzzLex(f *testing.F) {
 	for i := range rows {
 		f.Add("x = 'a' \"b\" # c // d /* e */ -- f <!-- g -->\n", byte(i))

@@ -20,7 +20,7 @@ func TestOddTextsAreSplit(t *testing.T) {
 		{"python", "x = '\x00' # a\x00b", "x = \"\" |# a\x00b"},
 		{"python", "x = \"\"\"a\n# b", "x = \"\"\"a\n|# b"},
 		{"python", "'a\\\n# b' # c", "\"\"\n< |# c"},
-		// What a slash means depends on what stands before it.
+		// The meaning of a slash depends on what precedes it.
 		{"javascript", "/'/ // a", `"" |// a`},
 		{"javascript", "<a>b</a> // '", "<a>b</a> |// '"},
 		{"javascript", "<br/> // c", "<br/> |// c"},
@@ -64,7 +64,7 @@ func TestOddTextsAreSplit(t *testing.T) {
 	}
 }
 
-// The rows are shared by everything that runs at the same time.
+// Concurrent callers share the rows.
 func TestRowsAreReadByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	text := "x = 'a' # b\n// c /* d */\n`${e}`\n"

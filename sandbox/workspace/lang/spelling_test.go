@@ -31,7 +31,7 @@ func TestNamesAsTheirLanguageReadsThem(t *testing.T) {
 	}
 }
 
-// Time grows as the text does.
+// The time grows in proportion to the text.
 func TestSpellingsOfHostileText(t *testing.T) {
 	t.Parallel()
 	for path, text := range map[string]string{"a.py": strings.Repeat("ｅ ", 1<<18), "b.py": strings.Repeat("é ", 1<<19), "a.js": strings.Repeat(`\u0061`, 1<<18), "b.js": strings.Repeat(`a\u{`, 1<<18)} {

@@ -12,11 +12,11 @@ import (
 
 var update = flag.Bool("update", false, "write the table of the toolchain image anew")
 
-// toolchain is the folder of the programs of the toolchain image, which read languages.json.
+// toolchain is the directory with the programs of the toolchain image, which read languages.json.
 const toolchain = "../../../images/toolchain/"
 
-// TestTheToolchainHasTheSameRows compares languages.json with the rows. The toolchain image is
-// another one with each change of it.
+// TestTheToolchainHasTheSameRows compares languages.json with the rows. Each change of that file makes another
+// toolchain image.
 func TestTheToolchainHasTheSameRows(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -48,8 +48,8 @@ func TestTheToolchainHasTheSameRows(t *testing.T) {
 	}
 }
 
-// TestTheToolchainParsesWhatIsSaid compares the rows that are Parsed with the parsers that
-// the checker has: by the row's ID, or for TypeScript in the compiler.
+// TestTheToolchainParsesWhatIsSaid compares the rows that are Parsed with the checker's parsers: by the row's ID, or
+// the compiler for TypeScript.
 func TestTheToolchainParsesWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(toolchain + "syntax.py")
@@ -58,7 +58,7 @@ func TestTheToolchainParsesWhatIsSaid(t *testing.T) {
 	}
 	_, list, _ := bytes.Cut(text, []byte("\nCHECKERS = {\n"))
 	list, _, _ = bytes.Cut(list, []byte("\n}\n"))
-	// Go's own parser is on the host.
+	// Go's own parser runs on the host.
 	has := []string{"go", "typescript"}
 	for _, m := range regexp.MustCompile(`(?m)^    "([a-z]+)": check_`).FindAllSubmatch(list, -1) {
 		has = append(has, string(m[1]))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each method says what that of package regexp says.
+// Each method returns what its counterpart in package regexp returns.
 func TestMethodsAreThoseOfRegexp(t *testing.T) {
 	t.Parallel()
 	const text, pattern = "a1 b22 c", `([a-z])(\d+)`
@@ -38,7 +38,7 @@ func TestMethodsAreThoseOfRegexp(t *testing.T) {
 	}
 }
 
-// Outside a test a pattern is compiled at its first use, once for all who ask at the same time.
+// Outside of tests, a pattern is compiled at its first use, once for all concurrent callers.
 func TestCompiledAtTheFirstUse(t *testing.T) {
 	t.Parallel()
 	r := &Regexp{text: `^a+$`}
@@ -59,7 +59,7 @@ func TestCompiledAtTheFirstUse(t *testing.T) {
 	}
 }
 
-// In a test a mistake is found by the first look at the package, whether the pattern is used or not.
+// In a test, New finds a mistake at once, even if the pattern is never used.
 func TestAMistakeEndsTheTest(t *testing.T) {
 	t.Parallel()
 	defer func() {

@@ -9,7 +9,7 @@ import (
 	"agent/sandbox/workspace/internal/treetest"
 )
 
-// A scan says what was there, and the promotion compares the bytes themselves.
+// A promotion compares the bytes themselves, whatever digest a scan reported.
 func TestAPromotionBelievesNoDigestOfAScan(t *testing.T) {
 	t.Parallel()
 	dir := treetest.New(t, treetest.Files{"f": "a truth"})

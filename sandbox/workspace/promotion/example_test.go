@@ -11,7 +11,7 @@ import (
 	"agent/sandbox/workspace/promotion"
 )
 
-// The whole way of a changeset to the user's directory, and back.
+// A changeset is promoted to the user's directory and undone again.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -50,7 +50,7 @@ func Example() {
 	// <nil> true
 }
 
-// promote is the order of calls for one changeset.
+// promote makes the calls for one changeset in their order.
 func promote(dir string, cs workspace.Changeset) error {
 	lock, err := promotion.Acquire(dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func promote(dir string, cs workspace.Changeset) error {
 		return err
 	}
 	for _, r := range past {
-		// Here r.Outcome is recorded.
+		// Record r.Outcome here.
 		if err := r.Discard(); err != nil {
 			return err
 		}
@@ -71,6 +71,6 @@ func promote(dir string, cs workspace.Changeset) error {
 	if err != nil {
 		return err
 	}
-	// Here the outcome is recorded, before Close.
+	// Record the outcome here, before Close.
 	return errors.Join(p.Commit(context.Background()), p.Close())
 }

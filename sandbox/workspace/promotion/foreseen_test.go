@@ -52,7 +52,7 @@ func TestWithForeseesThePromotion(t *testing.T) {
 func TestGitAppliesTheDiffOfEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	cs, tree := scenario(), scenarioTree()
-	// Binary content is only named, and git leaves the modes of others alone.
+	// A diff only names binary content, and git leaves the permissions of other users alone.
 	for i := range cs.Changes {
 		if cs.Changes[i].Path == "crlf.txt" {
 			cs.Changes[i].After = []byte("a\r\nb\r\nc")

@@ -8,8 +8,8 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// FuzzJournal reads any text as a plan, signed and as earlier versions wrote it: what is accepted names no path that a
-// changeset could not, and without the signature nothing is.
+// FuzzJournal reads arbitrary text as a plan, signed and as earlier versions wrote it. An accepted plan names no path
+// that a changeset could not, and nothing is accepted without the signature.
 func FuzzJournal(f *testing.F) {
 	const id = "run-1"
 	plan, err := json.Marshal(&journal{ID: id, Root: "/w", Items: []item{

@@ -18,8 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// planted is a journal as earlier versions wrote it, which overwrites f and
-// deletes g.
+// planted is a journal in the form of earlier versions that overwrites f and deletes g.
 func planted(id string, s state) treetest.Files {
 	plan, err := json.Marshal(&journal{ID: id, Items: []item{
 		{Path: "f", Slot: oldJournals + "/" + id + "/files/0", Before: &fileMeta{Digest: workspace.Digest([]byte("x")), Mode: 0o644}, After: &fileMeta{Digest: workspace.Digest([]byte("evil")), Mode: 0o644}},
@@ -32,8 +31,8 @@ func planted(id string, s state) treetest.Files {
 	return treetest.Files{"f": "x", "g": "y", dir + "journal.json": string(plan), dir + "state." + string(s): "", dir + "files/0": "evil"}
 }
 
-// What a clone brings is never carried out, wherever it lies and whatever it
-// says: neither by the command that settles the past nor by the next promotion.
+// A journal that a clone brings is never carried out, wherever it is and whatever it contains: neither by the command
+// that settles the past nor by the next promotion.
 func TestAJournalThatAWorkspaceBringsIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	for _, s := range []state{staging, ready, committing, committed, rollingBack, rolledBack} {
@@ -64,8 +63,7 @@ func TestAJournalThatAWorkspaceBringsIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-// A plan must carry the signature of this user's key, and name nothing that a
-// changeset could not.
+// A plan must carry a signature with this user's key, and name nothing that a changeset could not.
 func TestAJournalThatThisUserDidNotWriteIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	meta := &fileMeta{Digest: workspace.Digest([]byte("x")), Mode: 0o644}
@@ -125,14 +123,13 @@ func TestAJournalThatThisUserDidNotWriteIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-// An upgraded user's promotion that was cut off is settled where the record
-// knows it.
+// A promotion that was cut off before an upgrade is settled if the record knows its run.
 func TestAPromotionOfAnEarlierVersionIsSettledByItsID(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[state]Outcome{staging: RolledBack, ready: RolledBack, committing: Completed, committed: Completed} {
 		tree := planted("run-1", s)
 		dir := treetest.New(t, tree)
-		// The plan knows the staged file by its inode number.
+		// The plan identifies the staged file by its inode number.
 		plan := &journal{}
 		name := filepath.Join(dir, oldJournals, "run-1", "journal.json")
 		if err := json.Unmarshal([]byte(treetest.Content(t, name)), plan); err != nil {
@@ -188,12 +185,12 @@ func TestAPromotionOfAnEarlierVersionIsSettledByItsID(t *testing.T) {
 	}
 }
 
-// records is a record that says cs.
+// records returns a record of cs.
 func records(cs workspace.Changeset) func(context.Context) (workspace.Changeset, error) {
 	return func(context.Context) (workspace.Changeset, error) { return cs, nil }
 }
 
-// A journal with the right name that says anything else than the record was put there.
+// A journal with the right name that differs from the record was planted.
 func TestAPlantedJournalOfAKnownRunIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	gone := func(context.Context) (workspace.Changeset, error) {
@@ -268,14 +265,14 @@ func TestAMovedWorkspaceIsSettledWhereItIsNow(t *testing.T) {
 	}
 }
 
-// A directory that was removed and made anew, as by a fresh clone, may have the
-// inode number and the path of the one that a journal is of.
+// A directory that was removed and made again, as by a fresh clone, may have the inode number and the path of the one
+// that a journal belongs to.
 func TestADirectoryMadeAnewIsNotTouchedByTheJournalOfTheOldOne(t *testing.T) {
 	t.Parallel()
 	tree, cs := threeFiles()
 	for _, again := range []treetest.Files{tree, {"mod": "1", "del": "1", "other": "mine"}} {
 		dir := interrupted(t, tree, cs, "exchanged", 1)
-		// The same directory, emptied and filled, is what such a clone looks like.
+		// Emptying and refilling the directory has the same result as such a clone.
 		for _, name := range []string{".agent", "mod", "del", "other", "new"} {
 			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
@@ -297,8 +294,7 @@ func TestADirectoryMadeAnewIsNotTouchedByTheJournalOfTheOldOne(t *testing.T) {
 	}
 }
 
-// Another user's promotion may be half done, and only that user's journal tells
-// how far it came.
+// Another user's promotion may be half done, and only that user's journal records its progress.
 func TestStagedFilesWithoutAJournalStopAPromotion(t *testing.T) {
 	t.Parallel()
 	dir := treetest.New(t, treetest.Files{"f": "1", stages + "/run-7/0": "2"})
@@ -386,7 +382,7 @@ func TestWithoutHOMETheJournalsLieInTheUsersHome(t *testing.T) {
 	}
 }
 
-// Two processes that need the first key at the same time use the same one.
+// Processes that need the first key at the same time all get the same one.
 func TestTheKeyIsMadeOnce(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	ws := newHandle(t, treetest.New(t, nil))
@@ -410,7 +406,7 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	}
 }
 
-// swaps are what can happen to the path of a workspace.
+// swaps returns what can happen to the path of a workspace.
 func swaps(t *testing.T, dir string) map[string]func() error {
 	aside := func() error { return os.Rename(dir, dir+"-aside") }
 	t.Cleanup(func() { os.RemoveAll(dir + "-aside") })

@@ -91,7 +91,7 @@ func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The slots vanish in the middle, so that neither way can be gone to its end.
+	// The slots vanish in the middle, so that neither commit nor rollback can finish.
 	p.j.step = func(name string) {
 		if name == "after rolling-back" || name == "exchanged" {
 			newHandle(t, dir).Rename(p.j.stage, ".agent/lost", 0)
@@ -106,7 +106,7 @@ func TestCloseKeepsAJournalThatIsNotSettled(t *testing.T) {
 	if got := journalsOf(t, dir); !slices.Equal(got, []string{"run-1"}) {
 		t.Errorf("the journals: %q", got)
 	}
-	// Once they are back, recovery goes on from there.
+	// Once they are back, recovery continues from there.
 	if err := newHandle(t, dir).Rename(".agent/lost", p.j.stage, 0); err != nil {
 		t.Fatal(err)
 	}

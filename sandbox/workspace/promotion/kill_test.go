@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// scenarioTree is a workspace in which scenario finds one of everything.
+// scenarioTree returns a workspace with one of everything that scenario changes.
 func scenarioTree() treetest.Files {
 	return treetest.Files{
 		"mod.txt":         "one\n",
@@ -73,7 +73,7 @@ func scenario() workspace.Changeset {
 	}}
 }
 
-// scenarioEnds returns what is on disk before and after scenario.
+// scenarioEnds returns the state on disk before and after scenario.
 func scenarioEnds(t *testing.T) (before, after map[string]string) {
 	t.Helper()
 	dir := treetest.Memory(t, scenarioTree())
@@ -126,7 +126,7 @@ func TestReversePromotionRestoresTheTree(t *testing.T) {
 	promote(t, dir, scenario())
 	promote(t, dir, scenario().Reverse())
 	after := treetest.OnDisk(t, dir)
-	// A changeset does not carry the modes of directories nor of deleted files with private ones.
+	// A changeset carries neither the modes of directories nor the private modes of deleted files.
 	for _, name := range []string{"room", "tofile/y"} {
 		if after[name] != "drwxr-xr-x 0:0" {
 			t.Errorf("%s: %q", name, after[name])
@@ -157,7 +157,7 @@ func TestKillAtEveryStepLeavesBeforeOrAfter(t *testing.T) {
 	}
 }
 
-// settle recovers dir and checks that it is as the outcome says.
+// settle recovers dir and checks that its state is the one that the outcome names.
 func settle(t *testing.T, what, dir string, before, after map[string]string, outcomes map[Outcome]int) {
 	t.Helper()
 	list, err := recoverIn(t.Context(), dir, nil)
@@ -169,7 +169,7 @@ func settle(t *testing.T, what, dir string, before, after map[string]string, out
 		t.Fatalf("%s: a second recovery says %v, %v, the first %v", what, again, err, list)
 	}
 	if len(list) == 0 {
-		// Killed before there was a journal or after its end was made known.
+		// It was killed before there was a journal or after its end was announced.
 		got := treetest.OnDisk(t, dir)
 		if cmp.Diff(before, got) != "" && cmp.Diff(after, got) != "" {
 			t.Fatalf("%s: neither before nor after:\n%s", what, cmp.Diff(before, got))
@@ -190,11 +190,11 @@ func settle(t *testing.T, what, dir string, before, after map[string]string, out
 	treetest.Same(t, fmt.Sprintf("%s: %s", what, list[0].Outcome), want, treetest.OnDisk(t, dir))
 }
 
-// errStop ends a promotion inside this process, where thousands of ends cost nothing.
+// errStop ends a promotion without killing the process, so that thousands of ends cost nothing.
 var errStop = errors.New("stopped by the test")
 
-// stopped runs do until the given step and reports whether it got there. From
-// there nothing more touches the disk, as if the process had died.
+// stopped runs do until the given step and reports whether it got there. After that nothing touches the disk, as if the
+// process had died.
 func stopped(step int, plain bool, do func(hook func(*journal)) error) (end bool, err error) {
 	defer func() {
 		if r := recover(); r == errStop {
@@ -233,7 +233,7 @@ func TestKillOfPromotionAndThenOfRecoveryAtEveryPairOfSteps(t *testing.T) {
 	}
 }
 
-// killPairs stops a promotion and then its recovery, at steps that go through all pairs by a stride.
+// killPairs stops a promotion and then its recovery, at pairs of steps that it samples with a stride.
 func killPairs(t *testing.T, plain bool) {
 	before, after := scenarioEnds(t)
 	outcomes := map[Outcome]int{}

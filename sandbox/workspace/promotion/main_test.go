@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// withState runs the tests with a state directory of their own, in memory where
-// the machine has such a place; second processes inherit it.
+// withState runs the tests with their own state directory, in memory if the machine has a place for it; second
+// processes inherit it.
 func withState(run func() int) int {
 	dir, err := os.MkdirTemp("/dev/shm", "workspace-state-")
 	if err != nil {
@@ -59,8 +59,7 @@ func prepareIn(ctx context.Context, dir string, cs workspace.Changeset, id strin
 	return prepare(ctx, t, cs, id, base, hook)
 }
 
-// recoverIn is Lock.Recover without a lock, with a hook. What it returns can be
-// discarded until the process ends.
+// recoverIn is Lock.Recover without a lock, with a hook. Its recoveries can be discarded until the process ends.
 func recoverIn(ctx context.Context, dir string, hook func(*journal)) ([]Recovery, error) {
 	t, err := dirfd.Open(dir)
 	if err != nil {
@@ -69,7 +68,7 @@ func recoverIn(ctx context.Context, dir string, hook func(*journal)) ([]Recovery
 	return recoverAll(ctx, t, hook)
 }
 
-// homeOf opens the journals of this user, of which those of dir are asked for.
+// homeOf opens this user's journals, and the workspace dir.
 func homeOf(t testing.TB, dir string) (*home, *dirfd.Tree) {
 	t.Helper()
 	ws := newHandle(t, dir)
@@ -95,7 +94,7 @@ func journalsOf(t testing.TB, dir string) (ids []string) {
 	return ids
 }
 
-// play is what the second process does in the workspace dir.
+// play is what the second process does in workspace dir.
 func play(role, dir string) error {
 	ctx := context.Background()
 	kill := killAt(os.Getenv("WORKSPACE_TEST_STEP"))
@@ -134,7 +133,7 @@ func play(role, dir string) error {
 			return err
 		}
 		fmt.Println("locked")
-		// The parent closes our input when it has seen enough, or kills us.
+		// The parent closes standard input when it has seen enough, or kills this process.
 		buf := make([]byte, 1)
 		os.Stdin.Read(buf)
 		return l.Release()
@@ -170,7 +169,7 @@ func second(t *testing.T, role, dir string, step int) *exec.Cmd {
 	return cmd
 }
 
-// killed runs cmd and reports whether it was killed by the hook; any other bad end fails the test.
+// killed runs cmd and reports whether the hook killed it; any other failure fails the test.
 func killed(t *testing.T, cmd *exec.Cmd) bool {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -198,7 +197,7 @@ func scan(t testing.TB, dir string, exclude ...string) *workspace.Manifest {
 	return m
 }
 
-// paths lists what a manifest holds.
+// paths lists the paths in a manifest.
 func paths(m *workspace.Manifest) []string {
 	var list []string
 	for _, e := range m.Entries {
@@ -207,7 +206,7 @@ func paths(m *workspace.Manifest) []string {
 	return list
 }
 
-// promote brings cs to the host the whole way.
+// promote promotes cs completely.
 func promote(t testing.TB, dir string, cs workspace.Changeset) {
 	t.Helper()
 	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)

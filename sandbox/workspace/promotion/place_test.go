@@ -15,21 +15,21 @@ import (
 	"agent/sandbox/workspace/internal/treetest"
 )
 
-// A meeting is one moment of a promotion at which the user does something.
+// A meeting is one moment of a promotion at which the user acts.
 type meeting struct {
 	name string
 	cs   workspace.Changeset
-	// The step after which the user acts, the first of that name.
+	// The user acts after the first step with this name.
 	step string
 	user func(name string) error
-	// What is then at the path, "" for nothing, and whether the promotion gives way.
+	// The content at the path afterwards, "" for no file, and whether the promotion yields.
 	want     string
 	conflict bool
-	// Only where the file system can exchange two files, or only where not.
+	// Restricts the case to file systems that can exchange two files, or to those that cannot.
 	only string
 }
 
-// What users do to a file.
+// These are what users do to a file.
 func edit(name string) error { return os.WriteFile(name, []byte("mine"), 0o644) }
 
 func replace(name string) error {
@@ -69,7 +69,7 @@ func meetings() []meeting {
 	}
 }
 
-// meet runs cs on a workspace and lets act happen once at each step of the given name.
+// meet runs cs on a workspace and calls each act once, at the first step with its name.
 func meet(t *testing.T, cs workspace.Changeset, plain bool, acts map[string]func(string) error) (dir string, err error) {
 	t.Helper()
 	tree := treetest.Files{"z-other": "base"}
@@ -145,7 +145,7 @@ func TestTheNewestOfTwoEditsWins(t *testing.T) {
 		{modify("f", "base", "ours"), "swap: put in place", true},
 		{remove("f", "base"), "taken", false},
 	} {
-		// The first edit is displaced; while it is, a second one goes to what is now at the path.
+		// The first edit is displaced. Meanwhile a second edit goes to the file that is now at the path.
 		dir := treetest.Memory(t, treetest.Files{"f": "base"})
 		p, err := prepareIn(t.Context(), dir, test.cs, "run-1", nil, func(j *journal) { j.tree.Plain = test.plain })
 		if err != nil {
@@ -177,8 +177,8 @@ func TestTheNewestOfTwoEditsWins(t *testing.T) {
 	}
 }
 
-// TestTheUserWinsAtEveryMomentOfARollBack makes the other file, which comes
-// later, a conflict, so that f is put back while the user acts.
+// TestTheUserWinsAtEveryMomentOfARollBack makes the other, later file a conflict, so that f is put back while the user
+// acts.
 func TestTheUserWinsAtEveryMomentOfARollBack(t *testing.T) {
 	t.Parallel()
 	spoil := func(name string) error {

@@ -44,7 +44,7 @@ func TestPrepareAloneChangesNothingAndCloseAbandonsIt(t *testing.T) {
 	}
 }
 
-// A hostCase is something on the host that a promotion must not run over.
+// A hostCase is a state of the host that a promotion must not overwrite.
 type hostCase struct {
 	tree   treetest.Files
 	change func(dir string) error // what happens after the changeset was made
@@ -319,7 +319,7 @@ func TestPromotionKeepsOwnersAndStripsSpecialBits(t *testing.T) {
 	}
 }
 
-// C27: neither the file that they stage nor one that git does not know, and nothing of git's own.
+// C27: staged files, files unknown to git, and git's own files all stay as they are.
 func TestWhatTheUserHasNotCommittedIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	dir := treetest.Repo(t)
@@ -335,11 +335,11 @@ func TestWhatTheUserHasNotCommittedIsLeftAlone(t *testing.T) {
 	}
 }
 
-// C09: what the old file was allowed is not allowed to other bytes.
+// C09: the privileges of the old file do not pass to new content.
 func TestPromotionLeavesAttributesBehind(t *testing.T) {
 	t.Parallel()
 	dir := treetest.New(t, treetest.Files{"f": "0755 1", "g": "1"})
-	// cap_net_raw, effective: a vfs_cap_data of revision 2 (capability.h).
+	// cap_net_raw, effective, as a vfs_cap_data of revision 2 (capability.h).
 	capability := append([]byte{1, 0, 0, 2, 0, 1 << 5}, make([]byte, 14)...)
 	for _, name := range []string{"f", "g"} {
 		for key, value := range map[string][]byte{"user.note": []byte("x"), "security.capability": capability} {
@@ -395,7 +395,7 @@ func TestAFullDiskRollsEverythingBack(t *testing.T) {
 	}
 	treetest.Same(t, "on a full disk", before, treetest.OnDisk(t, dir))
 
-	// A disk that fills up between Prepare and Commit is no hindrance to either way.
+	// A disk that fills up between Prepare and Commit hinders neither commit nor rollback.
 	p, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), "run-1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -498,7 +498,7 @@ func TestBytesWrittenThroughAnOldDescriptorAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Opened before the exchange but for reading only, so that nobody is seen writing.
+	// Opened before the exchange, but only for reading, so that it does not show as a writer.
 	f, err := os.Open(filepath.Join(dir, "d/f"))
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestPropertyWithIsWhatScanFindsAndUndoBringsBack(t *testing.T) {
 		before, after := drawTree(rt, "before", text), drawTree(rt, "after", text)
 		cs := drawChanges(rt, before, after)
 		dir := roundTree(rt, t, before)
-		// Things that a scan leaves out, and empty directories, keep a directory from going.
+		// Empty directories and things that a scan leaves out prevent the removal of a directory.
 		dirs := map[string]bool{}
 		for name := range before {
 			dirs[path.Dir(name)] = true
@@ -57,7 +57,7 @@ func TestPropertyWithIsWhatScanFindsAndUndoBringsBack(t *testing.T) {
 			}
 		}
 		promote(t, dir, cs.Reverse())
-		// A changeset knows no empty directories.
+		// A changeset carries no empty directories.
 		isDir := func(_, text string) bool { return strings.HasPrefix(text, "d") }
 		undone := treetest.OnDisk(t, dir)
 		maps.DeleteFunc(disk, isDir)
@@ -118,7 +118,7 @@ func drawChanges(t *rapid.T, before, after map[string]string) workspace.Changese
 	return cs
 }
 
-// drop removes a directory of a property's round at its end.
+// roundTree makes a tree, and removes it at the end of a property's round.
 func roundTree(t *rapid.T, tb testing.TB, tree map[string]string) string {
 	dir := treetest.Memory(tb, treetest.Files(tree))
 	t.Cleanup(func() { os.RemoveAll(dir) })

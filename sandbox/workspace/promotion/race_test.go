@@ -15,8 +15,8 @@ import (
 	"agent/sandbox/workspace/internal/treetest"
 )
 
-// TestAWriterThatRacesWithCommitLosesNothing lets a user write to a file at
-// any moment of a promotion, hundreds of times for each way in which programs write. C24.
+// TestAWriterThatRacesWithCommitLosesNothing lets a user write to a file at any moment of a promotion, hundreds of
+// times for each way in which programs write. C24.
 func TestAWriterThatRacesWithCommitLosesNothing(t *testing.T) {
 	t.Parallel()
 	inPlace := func(name, content string) error { return os.WriteFile(name, []byte(content), 0o644) }
@@ -58,7 +58,7 @@ func TestAWriterThatRacesWithCommitLosesNothing(t *testing.T) {
 	}
 }
 
-// raceOnce is one promotion with one write beside it.
+// raceOnce runs one promotion with one concurrent write.
 func raceOnce(t *testing.T, cs workspace.Changeset, write func(name, content string) error, plain bool, round int) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "")
@@ -90,7 +90,7 @@ func raceOnce(t *testing.T, cs workspace.Changeset, write func(name, content str
 		}
 		written <- write(filepath.Join(dir, "f"), user)
 	}()
-	// The writer is let loose at one of the first steps, so that it meets all of them.
+	// The writer starts at one of the first steps, so that all of them are met.
 	steps := rand.IntN(6)
 	p.j.step = func(string) {
 		if steps--; steps == -1 {
@@ -113,7 +113,7 @@ func raceOnce(t *testing.T, cs workspace.Changeset, write func(name, content str
 	return raceEnd(t, dir, user, err)
 }
 
-// raceEnd checks what a race left behind.
+// raceEnd checks the state that a race left.
 func raceEnd(t *testing.T, dir, user string, err error) string {
 	t.Helper()
 	got := treetest.OnDisk(t, dir)

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// interrupted returns a workspace whose promotion died at the named step, the n-th of that name.
+// interrupted returns a workspace whose promotion died at the n-th step with the given name.
 func interrupted(t *testing.T, tree treetest.Files, cs workspace.Changeset, step string, n int) (dir string) {
 	t.Helper()
 	dir = treetest.Memory(t, tree)
@@ -44,7 +44,7 @@ func interrupted(t *testing.T, tree treetest.Files, cs workspace.Changeset, step
 	return dir
 }
 
-// threeFiles is a modification, a creation and a deletion.
+// threeFiles returns a tree, and a changeset with a modification, a creation and a deletion.
 func threeFiles() (treetest.Files, workspace.Changeset) {
 	return treetest.Files{"mod": "1", "del": "1", "other": "1"}, workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Delete, Path: "del", Before: []byte("1"), Mode: 0o644},
@@ -62,7 +62,7 @@ func TestRecoverKeepsWhatTheUserDidMeanwhile(t *testing.T) {
 	before := map[string]string{"mod": "1", "del": "1", "other": "1"}
 	for what, test := range map[string]struct {
 		user func(dir string) error
-		want map[string]string // what differs from before
+		want map[string]string // the differences from before
 		kept []string
 	}{
 		"edited what was not placed": {write("other", "mine"), map[string]string{"other": "mine"}, []string{"other"}},
@@ -127,7 +127,7 @@ func TestRecoverGivesBackWhatAKilledCommitDisplaced(t *testing.T) {
 		if err != nil || len(dead) != 1 {
 			t.Fatalf("%v, %v", dead, err)
 		}
-		// As if the user had written in the moment before the rename.
+		// This simulates a write by the user just before the rename.
 		for _, it := range dead[0].Items {
 			if it.Path == name {
 				treetest.Fill(t, dir, treetest.Files{it.Slot: "mine"})
@@ -213,7 +213,7 @@ func TestDebrisOfAFinishedPromotionIsSweptWithoutAWord(t *testing.T) {
 	}
 }
 
-// interruptedClose promotes cs and dies while the journal is removed.
+// interruptedClose promotes cs and dies while it removes the journal.
 func interruptedClose(t *testing.T, dir string, cs workspace.Changeset) {
 	t.Helper()
 	p, err := prepareIn(t.Context(), dir, cs, "run-1", nil, nil)

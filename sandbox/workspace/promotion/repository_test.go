@@ -17,7 +17,7 @@ import (
 	"agent/sandbox/workspace/internal/treetest"
 )
 
-// These make a repository of any directory.
+// These two files make a repository of any directory.
 const (
 	gitHead   = "ref: refs/heads/main\n"
 	gitConfig = "[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = touch PROOF\n"
@@ -31,7 +31,7 @@ func bareRepo(dir string) treetest.Files {
 	}
 }
 
-// creates is a changeset that creates all of tree.
+// creates returns a changeset that creates all of tree.
 func creates(tree treetest.Files) (cs workspace.Changeset) {
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		cs.Changes = append(cs.Changes, create(name, tree[name]).Changes...)
@@ -39,18 +39,18 @@ func creates(tree treetest.Files) (cs workspace.Changeset) {
 	return cs
 }
 
-// renames is a changeset of one renamed file.
+// renames returns a changeset of one renamed file.
 func renames(from, to, content string) workspace.Changeset {
 	return workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, From: from, Path: to, Before: []byte(content), After: []byte(content), Mode: 0o644}}}
 }
 
-// both is one changeset of two.
+// both joins two changesets.
 func both(a, b workspace.Changeset) workspace.Changeset {
 	return workspace.Changeset{Changes: append(slices.Clone(a.Changes), b.Changes...)}
 }
 
-// refusals says which checks refuse cs on dir: the changeset's own, the one
-// with the manifest and the promotion's, which must not have written anything.
+// refusals reports which checks refuse cs on dir: the changeset's own, the one with the manifest, and the promotion's.
+// The promotion must not have written anything.
 func refusals(t *testing.T, dir string, cs workspace.Changeset) (pure, early, late bool) {
 	t.Helper()
 	is := func(err error) bool {
@@ -89,7 +89,7 @@ func TestAPatchMakesNoRepository(t *testing.T) {
 	for name, test := range map[string]struct {
 		before treetest.Files
 		cs     workspace.Changeset
-		// The changeset alone shows it.
+		// The changeset alone is enough to refuse it.
 		pure bool
 	}{
 		"at once":               {nil, creates(docs), true},
@@ -153,7 +153,7 @@ func TestAPatchChangesNoRepository(t *testing.T) {
 	}
 }
 
-// What a commondir names need not look like a repository by itself.
+// The directory that a commondir names need not look like a repository itself.
 func TestAPatchChangesNothingThatARepositoryBorrows(t *testing.T) {
 	t.Parallel()
 	linked := treetest.Files{"W/HEAD": gitHead, "W/commondir": "../common\n", "common/objects/x": "", "common/refs/x": ""}
@@ -186,7 +186,7 @@ func TestAPatchChangesNothingThatARepositoryBorrows(t *testing.T) {
 			}
 		})
 	}
-	// The danger is one: git itself runs what is named there.
+	// The danger is real: git itself runs what the directory names.
 	dir := treetest.New(t, with(treetest.Files{"sub/.git": "gitdir: ../W\n"}))
 	proof := filepath.Join(t.TempDir(), "proof")
 	treetest.Fill(t, dir, treetest.Files{"common/config": "[core]\n\tfsmonitor = touch " + proof + "\n"})
@@ -233,8 +233,7 @@ func TestWhatIsNoRepositoryIsWritten(t *testing.T) {
 	}
 }
 
-// However many promotions the files come by, and in whatever order, git never finds a
-// repository.
+// However many promotions write the files, and in whatever order, git never finds a repository.
 func TestNoOrderOfPromotionsMakesARepository(t *testing.T) {
 	t.Parallel()
 	bare := []string{"docs/HEAD", "docs/config", "docs/objects/x", "docs/refs/x"}
@@ -277,7 +276,7 @@ func TestNoOrderOfPromotionsMakesARepository(t *testing.T) {
 	}
 }
 
-// permute calls do with every order of list.
+// permute calls do with every permutation of list.
 func permute(list []string, do func([]string)) {
 	var from func(i int)
 	from = func(i int) {
@@ -294,8 +293,8 @@ func permute(list []string, do func([]string)) {
 	from(0)
 }
 
-// TestRepositoriesAreThoseOfGit asks git about each layout, so that a rule of git that
-// is not ours is noticed.
+// TestRepositoriesAreThoseOfGit asks git about each layout, so that a rule of git that the check does not have shows
+// up.
 func TestRepositoriesAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	heads := []string{"", gitHead, "ref:refs/x", "ref: x", strings.Repeat("a", 40), strings.Repeat("A", 64) + "x", strings.Repeat("a", 39), "#\n"}
@@ -303,7 +302,7 @@ func TestRepositoriesAreThoseOfGit(t *testing.T) {
 		for _, rest := range [][]string{{}, {"objects/"}, {"refs/"}, {"objects/", "refs/"}, {"commondir"}, {"refs/", "commondir"}} {
 			tree := treetest.Files{"HEAD": head}
 			for _, name := range rest {
-				tree[name] = "../x\n" // of a commondir
+				tree[name] = "../x\n" // content of a commondir
 			}
 			dir := treetest.New(t, treetest.Files{"x/objects/": "", "x/refs/": ""})
 			treetest.Fill(t, filepath.Join(dir, "docs"), tree)
@@ -315,14 +314,14 @@ func TestRepositoriesAreThoseOfGit(t *testing.T) {
 			if git && !pure {
 				t.Errorf("HEAD %q with %q: git takes it for a repository, and nothing refuses it", head, rest)
 			}
-			if pure && !git && head != "ref: x" { // which a later git might take
+			if pure && !git && head != "ref: x" { // a later git might accept it
 				t.Errorf("HEAD %q with %q is refused, and git does not take it for a repository", head, rest)
 			}
 		}
 	}
 }
 
-// prefixed is tree below prefix, directories with a file in them.
+// prefixed returns tree below prefix, with a file in each directory.
 func prefixed(prefix string, tree treetest.Files) treetest.Files {
 	list := treetest.Files{}
 	for name, content := range tree {

@@ -2,7 +2,7 @@ package secret
 
 import "testing"
 
-// FuzzFind looks for credentials in any text: each is at a line of the text.
+// FuzzFind looks for credentials in arbitrary text: each finding is at a line of the text.
 func FuzzFind(f *testing.F) {
 	f.Add([]byte("password = \"x\"\ntoken: abc\n"))
 	f.Add([]byte("https://me:secret@host/x\n-----BEGIN"))

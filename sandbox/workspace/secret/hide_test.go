@@ -9,16 +9,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// aKey is a private key in the form in which files hold it.
+// aKey is a private key in the form of a key file.
 var aKey = "-----BEGIN " + "RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + secrettest.Drawn + "\n" + secrettest.Drawn[5:] + "\n" + secrettest.Drawn[:6] + "==\n-----END RSA PRIVATE KEY-----\n"
 
-// secretPart is how many bytes of a credential may not be seen in a row.
+// secretPart is how many consecutive bytes of a credential may not be visible.
 const secretPart = 12
 
 func TestSecretsAreHiddenAndComeBack(t *testing.T) {
 	for _, c := range secrettest.Credentials {
 		if c.Rule == "private key" {
-			continue // the line alone is none yet
+			continue // the line alone is not a key
 		}
 		text := "before\n" + c.Line + "\nafter\n"
 		hidden, restore := Hide(text, nil)
@@ -65,8 +65,8 @@ func TestAPrivateKeyIsHiddenWhole(t *testing.T) {
 	}
 }
 
-// One credential has one mark wherever it stands, and a mark that the text
-// holds already stands for nothing else.
+// A credential has the same mark wherever it occurs, and a mark that the text already contains does not stand for a
+// secret.
 func TestMarksAreOnePerSecret(t *testing.T) {
 	a, b := "gh"+"p_"+secrettest.Drawn[:36], "gh"+"p_"+secrettest.Drawn[4:]
 	text := "see [secret 1]\nt = " + a + "\nu = " + b + "\nlog: bad token " + a + "!\n"
@@ -80,7 +80,7 @@ func TestMarksAreOnePerSecret(t *testing.T) {
 	}
 }
 
-// Whatever stands around them, what is hidden comes back.
+// Whatever surrounds a secret, restore brings back the text.
 func TestHidingLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Output is cut by byte: what is left of a key at either end is masked, in every form.
+// Output is cut at any byte: the rest of a key at either end is masked, in every form.
 func TestPartsOfAKeyAtTheEndsOfOutputAreMasked(t *testing.T) {
 	t.Parallel()
 	secret := "Canary+0123456789/abcdef=ghijklmnopqrstu"
@@ -37,8 +37,8 @@ func TestPartsOfAKeyAtTheEndsOfOutputAreMasked(t *testing.T) {
 	}
 }
 
-// E09: short secrets would destroy ordinary text, secrets of several lines are known by
-// each of them, and no character of a secret has a meaning.
+// E09: short secrets would destroy ordinary text, so they are not masked. Each line of a secret with several lines is
+// masked, and no character of a secret has a special meaning.
 func TestOddSecretsInOutput(t *testing.T) {
 	t.Parallel()
 	lines := "-----BEGIN KEY-----\nfirst-line-of-it\n  second/line+of=it\nshort\n-----END KEY-----"

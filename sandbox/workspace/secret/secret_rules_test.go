@@ -8,9 +8,8 @@ import (
 	"agent/sandbox/workspace/secret/secrettest"
 )
 
-// Each rule has a shortest and a surest form: one character less, or a letter
-// that the issuer does not use, is no credential. Values are put together from
-// drawn, so that no scanner of this file finds one.
+// Each rule has a shortest form: with one character less, or a letter that the issuer does not use, it is not a
+// credential. Values are put together from secrettest.Drawn, so that no scanner of this file finds one.
 func TestARuleEndsWhereItsFormEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, yes, no string }{
@@ -52,8 +51,7 @@ func TestARuleEndsWhereItsFormEnds(t *testing.T) {
 	}
 }
 
-// The first rule that fits a line counts, and a value that is an example
-// hides no other on its line.
+// The first rule that fits a line counts, and an example value does not hide another value on its line.
 func TestTheFirstRuleThatFitsNamesTheLine(t *testing.T) {
 	t.Parallel()
 	aws, git := "AK"+"IAQ7RK2VXM5TBL4WZP", "gh"+"p_"+secrettest.Drawn[:36]
@@ -73,8 +71,7 @@ func TestTheFirstRuleThatFitsNamesTheLine(t *testing.T) {
 	}
 }
 
-// Only a line with a quotation mark and a word for a secret is worth the
-// expression of literals.
+// The expression for literals is tried only on lines with a quotation mark and a word for a secret.
 func TestLinesThatMayAssignASecret(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
@@ -87,8 +84,7 @@ func TestLinesThatMayAssignASecret(t *testing.T) {
 	}
 }
 
-// The entropy of n different characters, each as often as the others, is the
-// logarithm of n.
+// The entropy of n different characters, each equally frequent, is the logarithm of n.
 func TestRandomnessIsMeasuredInBitsACharacter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -116,8 +112,7 @@ func TestRandomnessIsMeasuredInBitsACharacter(t *testing.T) {
 	}
 }
 
-// Words, paths and calls are names; a digit among letters makes a value, as
-// do the signs of base 64.
+// Words, paths and calls are names; a digit among letters, or the signs of base 64, make a value.
 func TestNamesAreMadeOfWords(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{
@@ -130,8 +125,7 @@ func TestNamesAreMadeOfWords(t *testing.T) {
 	}
 }
 
-// Lines are counted from 1 whatever ends them, those that are known or too
-// long too.
+// Lines are counted from 1 whatever ends them, including known lines and lines that are too long.
 func TestFindingsCountTheirLines(t *testing.T) {
 	t.Parallel()
 	line := "t = gh" + "p_" + secrettest.Drawn[:36]
@@ -159,8 +153,8 @@ func TestFindingsCountTheirLines(t *testing.T) {
 	}
 }
 
-// A rule is tried only on lines with one of its marks: a mark that its own
-// expression can do without would hide credentials.
+// A rule is tried only on lines with one of its marks. A mark that its expression does not require would hide
+// credentials.
 func TestTheMarksOfARuleStandInWhatItFinds(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

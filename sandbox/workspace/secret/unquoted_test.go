@@ -9,17 +9,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// quotedAs is a text as a question quotes the file of that name.
+// quotedAs returns a text as a question quotes a file with that name.
 func quotedAs(name, text string) string {
 	const word = "0123456789abcdef0123456789abcdef"
 	return "before\n<<" + word + " " + name + "\n" + text + "\n" + word + ">>\nafter\n"
 }
 
-// pw is a password as people choose them, weak and short.
+// pw is a typical password of a person, weak and short.
 const pw = "hunter2long"
 
-// assigned are lines with a secret, @ in its place, by the names of files that they
-// stand in.
+// assigned lists lines with a secret, marked by @, by the name of the file that contains them.
 var assigned = map[string][]string{
 	"config.yaml": {
 		"password: @", "  db_password: @", "password: @  # of the database", "db: {user: app, password: @}", "- POSTGRES_PASSWORD=@", "POSTGRES_PASSWORD: @",
@@ -45,8 +44,8 @@ var assigned = map[string][]string{
 	"gradle.properties": {"signing.keyPassword=@", "signingPassword=@"},
 }
 
-// open are lines that speak of secrets and hold none, by the names of files that they
-// stand in: a model must be able to read them.
+// open lists lines that mention secrets but contain none, by the name of the file that contains them: a model must be
+// able to read them.
 var open = map[string][]string{
 	"build.sh": {"unzip -p archive.zip file", "zip -r release.zip dir", "7z x archive.7z", "openssl x509 -in server.pem -noout", "ldapsearch -x -w $LDAP_PASSWORD", "redis-cli -a \"$REDIS_PASSWORD\"", "docker compose -p project up", "setx PATH C:\\\\tools1", "curl -H 'Cookie: theme=dark' x", "net use z: \\\\host\\share /user:me"},
 	"main.py": {
@@ -76,7 +75,7 @@ var open = map[string][]string{
 	"poetry.lock":   {"hash = \"sha256:" + secrettest.Drawn + "\"", "token = 1"},
 }
 
-// hides reports whether a line of a file loses value to a mark, and comes back.
+// hides reports whether a mark replaces value in a line of a file, and checks that the line comes back.
 func hides(t *testing.T, name, line, value string) bool {
 	t.Helper()
 	text := quotedAs(name, line)
@@ -92,7 +91,7 @@ func TestSecretsThatAreGivenToANameAreHidden(t *testing.T) {
 	for name, lines := range assigned {
 		for _, line := range lines {
 			for _, value := range []string{pw, "s3cr3t-Pa55!", secrettest.Drawn[:20]} {
-				// In a URL the last @ ends the password.
+				// In a URL, the last @ ends the password.
 				text := strings.Replace(line, "@", value, 1)
 				if strings.Contains(line, "@@") {
 					text = strings.Replace(line, "@@", value+"@", 1)
@@ -106,7 +105,7 @@ func TestSecretsThatAreGivenToANameAreHidden(t *testing.T) {
 			}
 		}
 	}
-	// Whatever a line ends with, and without a file's name.
+	// A secret is found whatever ends its line, and without a file name.
 	for _, text := range []string{"password: " + pw + "\r\n", "\tpassword: " + pw, "password: " + pw} {
 		if hidden, restore := Hide(text, nil); strings.Contains(hidden, pw) || restore(hidden) != text {
 			t.Errorf("%q became %q", text, hidden)
@@ -122,7 +121,7 @@ func TestCodeAboutSecretsStaysReadable(t *testing.T) {
 				hidden, _ := Hide(quotedAs(name, line), nil)
 				t.Errorf("%s: %s became %s", name, line, strings.Split(hidden, "\n")[2])
 			}
-			// What is not marked for a model is held by nobody either.
+			// What is not marked for a model holds no patch either.
 			if got := Find([]byte(line+"\n"), nil); len(got) > 0 {
 				t.Errorf("%s: %v", name, got)
 			}
@@ -130,8 +129,8 @@ func TestCodeAboutSecretsStaysReadable(t *testing.T) {
 	}
 }
 
-// What is only marked in a question does not hold a patch: a person would be asked about
-// every example and every fixture.
+// A value that is only marked in a question does not hold a patch: otherwise a person would be asked about every
+// example and every fixture.
 func TestWeakValuesAreNoHolds(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -147,7 +146,7 @@ func TestWeakValuesAreNoHolds(t *testing.T) {
 	}
 }
 
-// The same secret has the same mark wherever it is given.
+// A secret has the same mark wherever it is assigned.
 func TestOneMarkForAnUnquotedSecret(t *testing.T) {
 	t.Parallel()
 	text := quotedAs("a.yaml", "password: "+pw) + quotedAs("b.env", "TOKEN=s3cr3tPa55\nPASSWORD="+pw)
@@ -157,7 +156,7 @@ func TestOneMarkForAnUnquotedSecret(t *testing.T) {
 	}
 }
 
-// A key of PuTTY has no armour.
+// A PuTTY key has no armour.
 func TestAKeyOfPuTTYIsHidden(t *testing.T) {
 	t.Parallel()
 	text := "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 2\n" + secrettest.Drawn + "\n" + secrettest.Drawn[3:] + "\nPrivate-MAC: 00\n"
@@ -167,7 +166,7 @@ func TestAKeyOfPuTTYIsHidden(t *testing.T) {
 	}
 }
 
-// Whatever lines come together, what is hidden comes back byte for byte.
+// Whatever lines come together, restore brings them back byte for byte.
 func TestHidingAssignmentsLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var lines []string
@@ -186,7 +185,7 @@ func TestHidingAssignmentsLosesNothing(t *testing.T) {
 	})
 }
 
-// Letters alone are a password where a name says so and they are no name themselves.
+// A value of letters alone is a password if its name says so and it is not a name itself.
 func TestPasswordsOfLettersAreHidden(t *testing.T) {
 	t.Parallel()
 	drawn := []string{"RlgLKOm" + "xgJTe", "KdNnFR" + "IBXu", "euBmGQ" + "boiAzX"}
@@ -217,7 +216,7 @@ func TestPasswordsOfLettersAreHidden(t *testing.T) {
 	}
 }
 
-// What is given on a command line, by the programs that take it there.
+// Secrets on command lines are hidden, for the programs that accept them there.
 func TestSecretsOfCommandLinesAreHidden(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

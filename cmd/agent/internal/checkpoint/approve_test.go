@@ -16,7 +16,7 @@ import (
 	"agent/verify/policy"
 )
 
-// aProposal is a proven candidate whose diff is longer than the preview.
+// aProposal returns a proven candidate whose diff is longer than the preview.
 func aProposal(holds ...policy.Hold) run.Proposal {
 	return run.Proposal{Run: "1k3mzq8a0v2c", Workspace: "/home/me/shop", Candidate: gate.Candidate{
 		Verdict: verify.Pass, Holds: holds, Diff: termtest.Diff + strings.Repeat(" context\n", 20) + "+the very last line\n",
@@ -61,13 +61,13 @@ func newPerson(t *testing.T, env map[string]string) *person {
 	return &person{cmdlinetest.NewPerson(t, env)}
 }
 
-// An answer is what Approve returned.
+// An answer is the result of Approve.
 type answer struct {
 	run.Answer
 	err error
 }
 
-// asked starts the question and returns where its answer will come.
+// asked asks the question and returns the channel on which its answer will come.
 func (p *person) asked(ctx context.Context, proposal run.Proposal) <-chan answer {
 	got := make(chan answer, 1)
 	a := &Approver{Console: &p.Line.Console, Board: p.Line.NewBoard(0)}
@@ -98,7 +98,7 @@ func TestAPersonDecides(t *testing.T) {
 	}
 }
 
-// Enter does not approve what needs an approval of its own.
+// Enter does not approve a change that needs its own approval.
 func TestWhatIsHeldHasNoDefaultAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, nil)

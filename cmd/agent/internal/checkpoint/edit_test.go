@@ -16,7 +16,7 @@ import (
 	"agent/verify/policy"
 )
 
-// aModelsProposal is what a model made: two files are changed, one is deleted.
+// aModelsProposal returns a model's proposal: two files are changed, one is deleted.
 func aModelsProposal() run.Proposal {
 	p := aProposal()
 	p.Again, p.Response = true, []byte("<EDIT file=\"a.py\">old</EDIT>\n")
@@ -47,8 +47,7 @@ func TestEachKeyOfTheCheckpoint(t *testing.T) {
 	}
 }
 
-// Code is edited as the candidate leaves it, in all its files, and what comes
-// back is a diff to it.
+// Code is edited in the state in which the candidate leaves it, in all its files; the result is a diff against it.
 func TestCodeIsEditedAsTheCandidateLeavesIt(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, map[string]string{"VISUAL": termtest.Editor(t, " = 1", " = 2")})
@@ -115,7 +114,7 @@ func TestTheCountdownFollowsThePolicy(t *testing.T) {
 	}
 }
 
-// In a loop a person may approve all that passes, but nothing that needs an approval of its own.
+// In a loop a person may approve everything that passes, but nothing that needs its own approval.
 func TestAlwaysHoldsForTheRunsToCome(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, nil)
@@ -144,7 +143,7 @@ func TestAlwaysHoldsForTheRunsToCome(t *testing.T) {
 	if said := <-got; said.Decision != run.Skip {
 		t.Errorf("what is held: %+v", said)
 	}
-	// Outside of a loop the key means nothing.
+	// Outside a loop the key has no meaning.
 	a = &Approver{Console: &p.Line.Console, Board: p.Line.NewBoard(0)}
 	defer a.Board.Close()
 	got = ask(aProposal())
@@ -155,7 +154,7 @@ func TestAlwaysHoldsForTheRunsToCome(t *testing.T) {
 	<-got
 }
 
-// The person has the text of an edit that failed, and sees why it did.
+// After a failed edit the person gets its text again, with the reason.
 func TestAFailedEditGoesOnFromItsText(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "editor")
@@ -187,7 +186,7 @@ func TestAFailedEditGoesOnFromItsText(t *testing.T) {
 	}
 }
 
-// An editor that ends with an error changes nothing, and its text is there the next time.
+// An editor that ends with an error changes nothing; its text is there again the next time.
 func TestATextOfABrokenEditorIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -207,7 +206,7 @@ func TestATextOfABrokenEditorIsKept(t *testing.T) {
 	}
 }
 
-// The last question says what the model made of it, and which candidate it is.
+// The last question shows the model's explanation, and which candidate it is.
 func TestTheQuestionExplainsTheCandidate(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, map[string]string{"NO_COLOR": "1"})
@@ -264,7 +263,7 @@ func TestEachKeyBeforeAQuestionIsSent(t *testing.T) {
 	}
 }
 
-// sends has the person see a question before it is sent, while act goes on.
+// sends shows the person a question before it is sent, while act runs.
 func (p *person) sends(t *testing.T, act func()) (q agent.Question, err error) {
 	t.Helper()
 	done := make(chan struct{})
@@ -279,13 +278,12 @@ func (p *person) sends(t *testing.T, act func()) (q agent.Question, err error) {
 	return q, err
 }
 
-// With nobody at a terminal a question is never asked, and what was typed
-// before it was seen is no answer to it.
+// Without a person at a terminal no question is asked, and text typed before it was visible is not an answer to it.
 func TestTypedAheadIsForgotten(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, nil)
 	p.Types(t, "\n")
-	p.Sees(t, "\r\n", 1) // the terminal echoes it: it waits to be read
+	p.Sees(t, "\r\n", 1) // the terminal echoes it, so it waits to be read
 	got := p.asked(t.Context(), aModelsProposal())
 	p.Sees(t, "[r]egenerate", 1)
 	p.Types(t, "s")
@@ -294,7 +292,7 @@ func TestTypedAheadIsForgotten(t *testing.T) {
 	}
 }
 
-// Nobody's answer sends nothing, unless the user has the countdown apply.
+// Without an answer nothing is sent, unless the user has the countdown apply.
 func TestTheCountdownBeforeAQuestion(t *testing.T) {
 	t.Parallel()
 	for apply, want := range map[bool]error{true: nil, false: agent.ErrSkipped} {

@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// aFeature is a feature that is proposed at a checkpoint.
+// aFeature returns a feature that is proposed at a checkpoint.
 func aFeature() run.Proposal {
 	return run.Proposal{Run: "1k3mzq8a0v2c", Workspace: "/home/me/shop", Feature: &run.KeptProposal{
 		ID: 7, Kind: run.Feature, Path: "shop/stock.py", Text: "say how much is left\x1b[2J",
@@ -39,7 +39,7 @@ func TestAPersonDecidesAboutAFeature(t *testing.T) {
 	p := newPerson(t, nil)
 	got := p.asked(t.Context(), aFeature())
 	p.Sees(t, featureQuestion, 1)
-	p.Types(t, "\r") // Enter says nothing
+	p.Types(t, "\r") // Enter is not an answer
 	p.Sees(t, "press one of p, s, d, q", 1)
 	p.Types(t, "p")
 	if a := <-got; a.Decision != run.Apply {
@@ -47,8 +47,8 @@ func TestAPersonDecidesAboutAFeature(t *testing.T) {
 	}
 }
 
-// Only a person has a feature written: without an answer it stays a proposal,
-// whatever flags and settings say of what passed.
+// Only a person can order a feature: without an answer it stays a proposal, whatever flags and settings say about what
+// passed.
 func TestWithoutAnAnswerAFeatureIsKept(t *testing.T) {
 	t.Parallel()
 	short := config.Patience{Time: time.Millisecond}
@@ -80,7 +80,7 @@ func TestWithoutAnAnswerAFeatureIsKept(t *testing.T) {
 	}
 }
 
-// --features is a person's word for all of them, at a terminal or not.
+// --features is a person's order for all features, at a terminal or not.
 func TestFeaturesAreImplementedWhereThatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, yes := range []bool{false, true} {

@@ -8,7 +8,7 @@ import (
 	"agent/verify/policy"
 )
 
-// What a person sees who is asked about a proven patch, as a terminal of each width shows it.
+// The test compares what a person sees in the question about a proven patch, at each width of terminal.
 func TestTheScreenOfAQuestion(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]map[string]string{"screen-question": {}, "screen-question-plain": {"NO_COLOR": "1"}} {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// client is a row, and file a file of it with this text; "-" is no file.
+// client returns a row, and a file of it with this text; "-" means no file.
 func client(t *testing.T, id, text string) (Client, File) {
 	t.Helper()
 	c, ok := Named(id)
@@ -30,7 +30,7 @@ func client(t *testing.T, id, text string) (Client, File) {
 	return c, f
 }
 
-// What there was before, with the entry, and what is left without it; "=" is what there was.
+// Each row has the text before, the text with the entry, and the text after its removal; "=" is the text before.
 var edits = []struct{ name, client, before, with, after string }{
 	{"no file", "claude", "-", `{
   "mcpServers": {
@@ -143,7 +143,7 @@ func TestWhatCannotBeChangedIsLeftAlone(t *testing.T) {
 	}
 }
 
-// An entry is the gate's by what it starts.
+// The gate recognises its entry by the command that it starts.
 func TestAnEntryIsKnownByWhatItStarts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
@@ -203,7 +203,7 @@ func TestFilesAreReadWithCare(t *testing.T) {
 	}
 }
 
-// What was shown is what is written: a file that is another by then is left.
+// Only the change that was shown is written: a file that has changed since is left alone.
 func TestAChangeIsWrittenToWhatItWasMadeFor(t *testing.T) {
 	t.Parallel()
 	row, f := client(t, "gemini", "{}")

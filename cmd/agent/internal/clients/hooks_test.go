@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The gate's hook stands behind those of others, is written once, and is taken out again; the rest of the file stays.
+// The gate's hook comes after those of others, is written once, and can be removed; the rest of the file stays.
 func TestAHookIsPutInAndTakenOut(t *testing.T) {
 	t.Parallel()
 	const theirs = "{\n  // mine\n  \"theme\": \"dark\",\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": [\n          {\n            \"command\": \"say done\",\n            \"type\": \"command\"\n          }\n        ]\n      }\n    ]\n  }\n}\n"
@@ -53,7 +53,7 @@ func TestAHookIsPutInAndTakenOut(t *testing.T) {
 	}
 }
 
-// What calls something else too, or is no list, is not touched.
+// A command that does anything else is not the gate's hook, and an entry that is not a list is left alone.
 func TestHooksOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	c, _ := Hooking("claude")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// odd are texts that people and hostile workspaces have in such files: what there was, and what is left once the entry was put
-// in and taken out again; "=" is what there was.
+// odd lists texts that people and hostile workspaces have in these files: the text before, and what is left after the
+// entry was added and removed; "=" is the text before.
 var odd = []struct{ name, client, before, after string }{
 	{"a trailing comma in one line", "gemini", `{"a": 1,}`, "="},
 	{"servers in one line with a trailing comma", "gemini", `{"mcpServers": {"b": {"command": "b"},},}`, "="},
@@ -56,7 +56,7 @@ func TestOddFilesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// What stands behind a comment that ends with its line does not become a part of it.
+// Text after a line comment does not become part of the comment.
 func TestACommentDoesNotSwallowWhatFollowsTheEntry(t *testing.T) {
 	t.Parallel()
 	const entry = `"agent": {"command": "agent", "args": ["mcp"]}`
@@ -73,7 +73,7 @@ func TestACommentDoesNotSwallowWhatFollowsTheEntry(t *testing.T) {
 	}
 }
 
-// An entry that cannot be taken out is no entry that is not there: the user is told, and not that nothing was to be done.
+// An entry that cannot be removed is an error for the user, and is not reported as absent.
 func TestWhatCannotBeTakenOutIsSaid(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -88,7 +88,7 @@ func TestWhatCannotBeTakenOutIsSaid(t *testing.T) {
 	}
 }
 
-// A workspace that holds a file made to bring its reader down is refused like any other that cannot be read.
+// A file in a workspace that is made to crash its reader is refused like any other unreadable one.
 func TestHostileFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	const deep = 2 << 20

@@ -9,14 +9,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// space is white space and comments of JSON with comments.
+// space generates white space and comments, as JSON with comments has them.
 func space() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"", " ", "\n", "\t", "\r\n", "\n  ", "// x, } {\n", "/* \" ] */", "/*\n*/"}), 0, 3).Draw(t, "space"), "")
 	})
 }
 
-// jsonValue is a value of JSON with comments and trailing commas, not deep.
+// jsonValue generates a value of JSON with comments and trailing commas, nested at most depth deep.
 func jsonValue(depth int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		kinds := []string{"7", "-1.5e300", `"a"`, `"} // \" {"`, "null", "true"}
@@ -41,7 +41,7 @@ func jsonValue(depth int) *rapid.Generator[string] {
 	})
 }
 
-// jsonObject is an object of some of these names, and of the members that are given.
+// jsonObject draws an object with some of these names, and all the given members.
 func jsonObject(t *rapid.T, depth int, names []string, given map[string]string) string {
 	var b strings.Builder
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, len(names), rapid.ID).Draw(t, "names")
@@ -62,7 +62,7 @@ func jsonObject(t *rapid.T, depth int, names []string, given map[string]string) 
 	return "{" + b.String() + space().Draw(t, "end") + "}"
 }
 
-// However a file is written that can be read: the entry is put in and taken out, what else it says stays, and no comment is lost.
+// However a readable file is written, the entry can be added and removed, everything else stays, and no comment is lost.
 func TestAnyFileTakesTheEntryAndGivesItBack(t *testing.T) {
 	t.Parallel()
 	row, _ := Named("gemini")
@@ -93,7 +93,7 @@ func TestAnyFileTakesTheEntryAndGivesItBack(t *testing.T) {
 			r.Fatalf("%q\nwith %q\n%s %v", text, in.After, out.State, err)
 		}
 		for _, comment := range []string{"// x, } {", `/* " ] */`, "/*\n*/"} {
-			// A member that was empty goes with the entry, and what was in it.
+			// A member that was empty disappears with the entry, together with its content.
 			if before, after := strings.Count(text, comment), strings.Count(string(out.After), comment); after != before && given["mcpServers"] == "" {
 				r.Fatalf("%d of %d %q are left\n%q\nwith %q\nleft %q", after, before, comment, text, in.After, out.After)
 			}

@@ -39,7 +39,7 @@ func TestAnErrorIsPrintedOnBothStreams(t *testing.T) {
 	}
 }
 
-// broken is a stream whose reader went away.
+// broken is a stream whose reader has gone.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, fmt.Errorf("write: %w", syscall.EPIPE) }

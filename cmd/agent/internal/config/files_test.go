@@ -15,7 +15,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 )
 
-// put writes a file with the directories above it.
+// put writes a file and the directories above it.
 func put(t *testing.T, content string, path ...string) string {
 	t.Helper()
 	name := filepath.Join(path...)
@@ -28,7 +28,7 @@ func put(t *testing.T, content string, path ...string) string {
 	return name
 }
 
-// load reads all layers as a command with every flag of the table does.
+// load reads all layers, as a command with every flag of the table does.
 func load(t *testing.T, env map[string]string, args ...string) (s Settings, err error) {
 	t.Helper()
 	var names []string
@@ -73,7 +73,7 @@ func TestTheStrongerLayerWins(t *testing.T) {
 			t.Errorf("%s is %q of %s, want %q of %s", name, got.Text, got.Origin, want.Text, want.Origin)
 		}
 	}
-	// A flag that says no, and one that takes it back.
+	// One flag turns it off, and another takes that back.
 	for arg, want := range map[string]bool{"--no-install": false, "--no-install=false": true} {
 		if s, err := load(t, env, "-w", dir, arg); err != nil || s.On("dependencies.install") != want {
 			t.Errorf("%s: %q, %v", arg, s["dependencies.install"].Text, err)
@@ -84,7 +84,7 @@ func TestTheStrongerLayerWins(t *testing.T) {
 	}
 }
 
-// A file that is wrong is an error also where something stronger wins over what it says.
+// An invalid file is an error even if a stronger layer overrides the value.
 func TestAFileThatIsWrongIsToldWithItsPlace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ user, own, want, next string }{
@@ -115,7 +115,7 @@ func TestAFileThatIsWrongIsToldWithItsPlace(t *testing.T) {
 	}
 }
 
-// What a user always wants stays in every workspace, which adds its own behind it.
+// The user's permanent wishes hold in every workspace, which adds its own after them.
 func TestAWorkspaceAddsToWhatItsUserWants(t *testing.T) {
 	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
@@ -144,7 +144,7 @@ func TestAWorkspaceAddsToWhatItsUserWants(t *testing.T) {
 	}
 }
 
-// A workspace may hold anything under the name of its configuration, and none of it is waited for or followed.
+// A workspace may have anything in place of its configuration file; none of it is waited for or followed.
 func TestOnlyARegularFileIsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -196,7 +196,7 @@ func TestWhereTheUsersFileIs(t *testing.T) {
 	}
 }
 
-// What is composed is what is read again, whatever signs a value has.
+// A composed file can be read back, whatever characters a value has.
 func TestAComposedFileIsRead(t *testing.T) {
 	t.Parallel()
 	values := map[string]any{"model": []string{"a/b", "é\n\"'"}, "timeout": "90s", "database_url": "postgres://h/'\"\\#", "limits.memory": "1GiB", "no.such": "x"}

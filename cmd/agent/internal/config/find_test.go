@@ -27,7 +27,7 @@ func TestTheProjectIsFoundFromWithin(t *testing.T) {
 	if err := os.Symlink("/dev/null", filepath.Join(top, "linked", "agent.toml")); err != nil {
 		t.Fatal(err)
 	}
-	// Anybody may have put its file there.
+	// Anyone may have put a file there.
 	if err := os.Chmod(filepath.Join(top, "open", "in"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"agent/verify"
 )
 
-// set is every row at its default, with some values over it.
+// set returns every row at its default, with these values over it.
 func set(pairs ...string) Settings {
 	s := Settings{}
 	for _, k := range table {
@@ -27,7 +27,7 @@ func set(pairs ...string) Settings {
 	return s
 }
 
-// A value that is wrong is told with its name, where it comes from, and what to do.
+// An invalid value is reported with its name, its origin, and the next step.
 func TestAValueThatIsWrongIsToldWithItsNextStep(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("a1,", 201)
@@ -160,7 +160,7 @@ func TestWhatNobodySetHolds(t *testing.T) {
 	}
 }
 
-// The name of a model counts before its vendor.
+// The name of a model takes precedence over that of its vendor.
 func TestOfAModelTheNearestNameCounts(t *testing.T) {
 	t.Parallel()
 	s := set("windows", `{"a/b":2000,"a/*":3000}`, "sampling", `{"a/b":{"temperature":1},"a/*":{"TopK":4}}`, "tools", `{"a/b":"none","a/*":"native"}`)
@@ -193,7 +193,7 @@ func TestOfAModelTheNearestNameCounts(t *testing.T) {
 	}
 }
 
-// What came from an archive is compared with what holds; 0 is the default of a box and not less than any number.
+// The values of an archive are compared with those that apply; 0 is the default of a box, and not less than any number.
 func TestTheFirstNumberThatIsWiderIsNamed(t *testing.T) {
 	t.Parallel()
 	limits := func(memory int64, cpus float64, pids int64) verify.Config {

@@ -105,7 +105,7 @@ func TestListsComeFromCommasAndFromJSON(t *testing.T) {
 	}
 }
 
-// Lists survive the way through the layers of configuration.
+// Lists pass through the layers of configuration unchanged.
 func TestListsGoThroughTheLayers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,7 +119,7 @@ func TestListsGoThroughTheLayers(t *testing.T) {
 	})
 }
 
-// FuzzConfig reads what a workspace may hold as its configuration.
+// FuzzConfig reads arbitrary text as a workspace's configuration.
 func FuzzConfig(f *testing.F) {
 	f.Add("exclude = [\"a\"]\n[smoke]\ncommand = \"x\"\n[limits]\nmemory = 1\n")
 	f.Add("[smoke]\ncommand = [1, \"a\"]\n")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Recipes are shown by their names alone, and what is called a secret in them is masked.
+// Recipes are shown only by name, and values that are called secret in them are masked.
 func TestRecipesAreReadAndNotShown(t *testing.T) {
 	t.Parallel()
 	const text = `{"tool":{"vendor":"openai","env":{"API_TOKEN":"tok-J3hJd6FsG1aVeU5oQ7rk","LEVEL":"high"}},"claude":{"allow":["example.org"]}}`

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Of two variables for one setting the first counts, and both are in the environment.
+// Of two variables for one setting the first takes precedence, but both are in the environment.
 func TestAVariableThatIsOutrankedIsMaskedToo(t *testing.T) {
 	t.Parallel()
 	const first, second = "first-key-q7Rk2vXm9TbL4wZp8NcY", "second-key-J3hJd6FsG1aVeU5oQ7rk"

@@ -25,7 +25,7 @@ func TestNoPasswordIsShown(t *testing.T) {
 		{"database_url", "postgres://h/d?PassWord=a&PassWord=sesame", "postgres://h/d?PassWord=xxxxx"},
 		{"database_url", "postgres://h/d?sslpassword=sesame", "postgres://h/d?sslpassword=xxxxx"},
 		{"database_url", "postgres://h/d?pass%77ord=sesame", "postgres://h/d?password=xxxxx"},
-		// What the parser of URLs leaves out is in the text all the same.
+		// The URL parser drops parts that are still in the text.
 		{"database_url", "postgres://h/d?password=ses;ame", "***"},
 		{"database_url", "postgres://h/d?password=sesame%zz", "***"},
 		{"database_url", "postgres://me:ses%ame@h", "***"},
@@ -48,7 +48,7 @@ func TestNoPasswordIsShown(t *testing.T) {
 	}
 }
 
-// Masks are made once for a process, and its boxes write at the same time.
+// A mask is made once for a process and used concurrently, since its boxes write at the same time.
 func TestSecretsOfTheEnvironmentAreMaskedFromEverywhere(t *testing.T) {
 	t.Parallel()
 	secrets := map[string]string{
@@ -82,7 +82,7 @@ func TestSecretsOfTheEnvironmentAreMaskedFromEverywhere(t *testing.T) {
 	}
 }
 
-// An approval in advance is for a directory, by whatever path it is reached, and a kind that is misspelt is none.
+// An approval in advance applies to a directory, by whatever path it is reached. A misspelt kind is an error.
 func TestKindsAreApprovedInTheirWorkspaceAlone(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
@@ -118,7 +118,7 @@ func TestKindsAreApprovedInTheirWorkspaceAlone(t *testing.T) {
 	}
 }
 
-// A command that takes a workspace says which one was found above, in one line, and takes the directory that is named.
+// A command for a workspace says in one line which one it found in a parent directory. A directory that is named is taken as it is.
 func TestAWorkspaceThatWasFoundAboveIsTold(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

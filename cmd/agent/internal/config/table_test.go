@@ -46,7 +46,7 @@ func TestEverySettingHasAllItsParts(t *testing.T) {
 		if k.scope == switchOff && k.kind.toml != reflect.TypeFor[*bool]() || k.scope == lower && k.kind.more == nil {
 			t.Errorf("%s cannot be compared with what holds without a workspace's file", k.Name)
 		}
-		// What is shown as holding by default must be what could be written.
+		// A value shown as the default must be one that could be written.
 		if held := k.unset(); k.kind.set != nil && k.owned && held != "" {
 			if err := k.kind.set(&values{}, held); err != nil {
 				t.Errorf("%s: what holds without it, %q: %v", k.Name, held, err)
@@ -58,7 +58,7 @@ func TestEverySettingHasAllItsParts(t *testing.T) {
 	}
 }
 
-// What `agent config` calls the default of a box is what package sandbox gives it.
+// The box defaults that `agent config` shows are those of package sandbox.
 func TestDefaultsAreThoseOfTheBox(t *testing.T) {
 	t.Parallel()
 	box := sandbox.Limits{}.WithDefaults()
@@ -72,7 +72,7 @@ func TestDefaultsAreThoseOfTheBox(t *testing.T) {
 	}
 }
 
-// A workspace gets no more of any number, at its default or not.
+// A workspace cannot raise any number, whether it has its default or not.
 func TestEveryBoundOfAWorkspaceIsCompared(t *testing.T) {
 	t.Parallel()
 	for _, k := range table {
@@ -95,7 +95,7 @@ func TestEveryBoundOfAWorkspaceIsCompared(t *testing.T) {
 	}
 }
 
-// A vendor that is yet to come needs a row of its own, and nothing here.
+// A future vendor needs a row of its own, and nothing here.
 func TestTheRowOfAVendorIsEnough(t *testing.T) {
 	t.Parallel()
 	const secret, word = "third-key-q7Rk2vXm9TbL4wZp8NcY", "third-word-J3hJd6FsG1aVeU5oQ"
@@ -118,7 +118,7 @@ func TestTheRowOfAVendorIsEnough(t *testing.T) {
 	if s["third.context"].Text != "3000" || s.Shown("third.keys") != llm.NewKey(secret).ID || s.Shown("third.base_url") != "http://host" {
 		t.Errorf("it is %q, and shown as %q and %q", s["third.context"].Text, s.Shown("third.keys"), s.Shown("third.base_url"))
 	}
-	// It is known under another name too, which does not take the place of the first.
+	// The setting has another name too, which does not replace the first.
 	getenv := func(name string) string { return map[string]string{"GOOGLE_API_KEY": secret}[name] }
 	for name, mask := range map[string]func(string) string{"log": s.LogMasker(getenv, ""), "output": s.OutputMasker(getenv, "")} {
 		if got := mask("with " + secret + " and " + word); got != "with [key "+llm.NewKey(secret).ID+"] and [key password of third.base_url]" {
@@ -130,7 +130,7 @@ func TestTheRowOfAVendorIsEnough(t *testing.T) {
 	}
 }
 
-// The documents list what the table has; -update writes it.
+// The documentation lists the rows of the table; -update writes it.
 func TestTheDocumentsListEverySetting(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- settings: written by `go test ./cmd/agent/internal/config -update` -->\n", "<!-- end of settings -->\n"
@@ -154,7 +154,7 @@ func TestTheDocumentsListEverySetting(t *testing.T) {
 	}
 }
 
-// document is the table for people.
+// document returns the table for people.
 func document() string {
 	var b strings.Builder
 	b.WriteString("\n| key | flag, variable | default | bounds | workspace | meaning |\n|---|---|---|---|---|---|\n")

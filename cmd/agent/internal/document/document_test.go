@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// filtered writes text to a filter in pieces, and returns what it prints.
+// filtered writes text to a filter in pieces, and returns its output.
 func filtered(t *testing.T, show Show, text string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -35,7 +35,7 @@ func TestJQ(t *testing.T) {
 		{"halt", "{}", "", ""},
 		{".a", "[]", "", "expected an object"},
 		{`error("no")`, "{}", "", "no"},
-		// What was printed of earlier documents stays; half a document is not shown.
+		// The output of earlier documents stays; half a document is not shown.
 		{"1, .a", "{\"a\":2}\n[]\n{\"a\":3}", "1\n2\n", "expected an object"},
 		{".", `{"a":`, "", "read the document"},
 		{"$ENV | length", "{}", "0\n", ""},
@@ -94,7 +94,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// What a terminal would obey is made visible where clean says so.
+// Characters that control a terminal are made visible if clean is set.
 func TestWhatIsPrintedIsCleaned(t *testing.T) {
 	t.Parallel()
 	clean := func(s string) string { return strings.ReplaceAll(s, "\x1b", "^") }
@@ -113,7 +113,7 @@ func TestWhatIsPrintedIsCleaned(t *testing.T) {
 	}
 }
 
-// gone is a reader that went away.
+// gone is a reader that has gone away.
 type gone struct{}
 
 func (gone) Write([]byte) (int, error) { return 0, syscall.EPIPE }

@@ -11,14 +11,14 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// page is blocks as a page of so many columns, without colours.
+// page lays blocks out for this many columns, without colours.
 func page(width int, blocks ...Block) string {
 	var b strings.Builder
 	Text(&b, blocks, width, term.Palette{})
 	return b.String()
 }
 
-// manual is what a manual page has behind its name.
+// manual returns the part of a manual page after its name.
 func manual(blocks ...Block) string {
 	var b strings.Builder
 	Roff(&b, Manual{"x", 1, "2026-01-02", "y"}, blocks)
@@ -119,7 +119,7 @@ func TestATableThatDoesNotFitBecomesAList(t *testing.T) {
 	if got := page(30, Block{Kind: Table, Rows: rows}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// Of two columns the head says nothing that the page does not.
+	// The head of two columns adds nothing to the page.
 	if got := page(30, Block{Kind: Table, Rows: [][]string{{"", ""}, {"a", rows[1][2]}}}); got != "   a\n       "+rows[1][2]+"\n" {
 		t.Errorf("got\n%s", got)
 	}
@@ -128,7 +128,7 @@ func TestATableThatDoesNotFitBecomesAList(t *testing.T) {
 	}
 }
 
-// A terminal tells any number of columns, none too.
+// A terminal may report any number of columns, even none.
 func TestAPageOfFewColumnsHasThoseThatATextNeeds(t *testing.T) {
 	t.Parallel()
 	blocks := append(Markdown(sample), Block{Kind: Entry, Term: "--long", Text: "`code` and **bold**"}, Block{Kind: Example, Term: "a", Text: "b"})

@@ -17,7 +17,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// asks is a Runner that says what it was asked to prove.
+// asks is a Runner that notes what it was asked to prove.
 type asks struct{ said *[]string }
 
 func (a asks) ProveRevision(ctx context.Context, req run.Request, intent string, find func(context.Context, *workspace.Manifest) (run.Revision, error)) run.Document {
@@ -78,7 +78,7 @@ func TestCommitsAndTheWorkingTreeAreGivenToTheGate(t *testing.T) {
 	}
 }
 
-// Files that no diff can tell are compared as well.
+// Files that no diff can express are compared too.
 func TestADirectoryIsComparedByWhatItsFilesHold(t *testing.T) {
 	t.Parallel()
 	before, after := t.TempDir(), t.TempDir()

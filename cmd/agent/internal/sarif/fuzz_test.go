@@ -12,8 +12,8 @@ import (
 	"agent/verify"
 )
 
-// FuzzSarif writes findings of any text, and reads them with another program's types: what a tool says stays text, in one
-// result of its own.
+// FuzzSarif writes findings with arbitrary text, and reads them with another program's types. A tool's text stays text,
+// in one result of its own.
 func FuzzSarif(f *testing.F) {
 	f.Add("a.py", 1, 2, "F401", "unused", "https://x/y", "import os")
 	f.Add("../a b%.py", -1, 1<<40, "", "[x](http://y) {0} \x1b[31m\x00", "javascript:x", "\xff")

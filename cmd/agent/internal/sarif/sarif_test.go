@@ -24,8 +24,8 @@ import (
 	"agent/verify"
 )
 
-// sarifSchemaText is the schema of the standard. The library carries it as a
-// constant of its own, and holds only what it wrote itself against it.
+// sarifSchemaText is the schema of the standard. The library contains it as its own constant, but validates only its
+// own output against it.
 var sarifSchemaText = sync.OnceValues(func() (string, error) {
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif").Output()
 	if err != nil {
@@ -45,8 +45,8 @@ var sarifSchemaText = sync.OnceValues(func() (string, error) {
 	return text, err
 })
 
-// readSarif prints d as SARIF, holds the bytes against the schema and reads
-// them with another program's types, which know every field of the standard.
+// readSarif prints d as SARIF, validates the bytes against the schema and reads them with another program's types,
+// which know every field of the standard.
 func readSarif(t *testing.T, d run.Document) *sarif.Report {
 	t.Helper()
 	var text bytes.Buffer
@@ -71,12 +71,12 @@ func readSarif(t *testing.T, d run.Document) *sarif.Report {
 	return &r
 }
 
-// oneGate is the document of a run with one gate.
+// oneGate returns the document of a run with one gate.
 func oneGate(g verify.Gate) run.Document {
 	return run.Document{Run: "1k3mzq8a0v2c", Candidates: []gate.Document{{Gates: []verify.Gate{g}}}}
 }
 
-// oneResult is the only result of a finding.
+// oneResult returns the only result for a finding.
 func oneResult(t *testing.T, f verify.Finding) *sarif.Result {
 	t.Helper()
 	r := readSarif(t, oneGate(verify.Gate{Name: "lint", Verdict: verify.Fail, Tool: "ruff 0.16.1", Findings: []verify.Finding{f}}))
@@ -90,7 +90,7 @@ func TestFindingsBecomeSarif(t *testing.T) {
 	t.Parallel()
 	d := termtest.Rejected()
 	gates := d.Candidates[0].Gates
-	gates[1].Findings[1].Help = "" // no address: the schema would refuse it
+	gates[1].Findings[1].Help = "" // it is not an address, and the schema would refuse it
 	gates[1].OldFindings = []verify.Finding{{File: "shop/tax.py", Line: 3, Rule: "arg-type", Message: "as ever", Old: true}}
 	var text bytes.Buffer
 	if err := term.PrintJSON(&text, New(d)); err != nil {
@@ -128,7 +128,7 @@ func TestSarifTellsNewFromOld(t *testing.T) {
 	if *fresh.BaselineState != "new" || *old.BaselineState != "unchanged" {
 		t.Errorf("%s and %s", *fresh.BaselineState, *old.BaselineState)
 	}
-	// An edit above moves a finding and leaves it the same.
+	// An edit above a finding moves it but keeps its fingerprint.
 	if a, b := fresh.PartialFingerprints["finding/v1"], old.PartialFingerprints["finding/v1"]; a == "" || a != b {
 		t.Errorf("fingerprints %q and %q", a, b)
 	}
@@ -150,7 +150,7 @@ func TestSarifPlaces(t *testing.T) {
 			t.Errorf("%q: %+v", file, place.Region)
 		}
 	}
-	// A finding of no file, and paths that only a refused patch can name.
+	// A finding without a file, and paths that only a refused patch can name.
 	for _, file := range []string{"", "/etc/passwd", "../../x", "a/../../x"} {
 		if got := oneResult(t, verify.Finding{File: file, Line: 3, Message: "m"}); len(got.Locations) != 0 {
 			t.Errorf("%q has a place", file)
@@ -202,7 +202,7 @@ func TestSarifOfRunsWithoutGates(t *testing.T) {
 			t.Errorf("%+v", r.Runs)
 		}
 	}
-	// Of several candidates the last one counts.
+	// The last of several candidates counts.
 	d := termtest.Rejected()
 	d.Candidates = append(d.Candidates, termtest.Promoted().Candidates...)
 	if r := readSarif(t, d); len(r.Runs) != 1 || len(r.Runs[0].Results) != 0 || len(r.Runs[0].Invocations) != 2 {

@@ -11,7 +11,7 @@ import (
 	"agent/cmd/agent/internal/term/termtest"
 )
 
-// TestAProgramInABoxHasTheKeys is not parallel: a signal for all terminals of the process is sent.
+// TestAProgramInABoxHasTheKeys is not parallel: it sends a signal that concerns all terminals of the process.
 func TestAProgramInABoxHasTheKeys(t *testing.T) {
 	p := termtest.NewPerson(t)
 	before := modes(t, p.TTY)
@@ -39,7 +39,7 @@ func TestAProgramInABoxHasTheKeys(t *testing.T) {
 	if err := pty.Setsize(p.TTY, &pty.Winsize{Rows: 50, Cols: 132}); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Kill(unix.Getpid(), unix.SIGWINCH); err != nil { // it is not this process's own terminal
+	if err := unix.Kill(unix.Getpid(), unix.SIGWINCH); err != nil { // p.TTY is not this process's own terminal
 		t.Fatal(err)
 	}
 	if s := <-a.Sizes; s != (Size{Rows: 50, Columns: 132}) {
@@ -65,7 +65,7 @@ func TestAPipeIsNoTerminalForABox(t *testing.T) {
 	}
 }
 
-// What a program prints is harmless on a terminal, however it is cut, and whole elsewhere.
+// A program's output is harmless on a terminal, however it is cut, and complete elsewhere.
 func TestShownOutputObeysNobody(t *testing.T) {
 	t.Parallel()
 	const text = "ok\r\nä\x1b[2J€\rend\u202e\n"

@@ -11,8 +11,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// The board shows the end of the answer while it is written, and each
-// candidate's gates in rows of their own.
+// The board shows the end of the answer while it is written, and the gates of each candidate in separate rows.
 func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	b, _ := aBoard(100, 40)
@@ -26,7 +25,7 @@ func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
 	if text := frame(b); !strings.Contains(text, "│ second line ␛[2J") || strings.Contains(text, "first line") {
 		t.Errorf("the board is\n%s", text)
 	}
-	// An indent is no reason to show an empty line in its place.
+	// An indentation does not make the board show an empty line in its place.
 	b.Event(run.Event{Model: &agent.Progress{Step: "propose/1", Stage: agent.Writing, Text: "\n\n    "}})
 	if text := frame(b); !strings.Contains(text, "│ second line ␛[2J") {
 		t.Errorf("the board is\n%s", text)
@@ -51,7 +50,7 @@ func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
 	}
 }
 
-// The rounds of a conversation stand in the block of their candidate, with what is called.
+// The rounds of a conversation appear in the block of their candidate, with the calls.
 func TestTheBoardShowsWhatIsCalled(t *testing.T) {
 	t.Parallel()
 	b, _ := aBoard(100, 40)
@@ -74,8 +73,7 @@ func TestTheBoardShowsWhatIsCalled(t *testing.T) {
 	}
 }
 
-// On a narrow terminal the figures of a question stand on a line of their own
-// rather than beyond its edge.
+// On a narrow terminal the figures of a question get a line of their own instead of running over the edge.
 func TestTheFiguresOfAQuestionAreNotCutOff(t *testing.T) {
 	t.Parallel()
 	for columns, want := range map[int]struct {

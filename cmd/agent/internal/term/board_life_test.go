@@ -11,8 +11,8 @@ import (
 	"agent/verify"
 )
 
-// A board that shows nothing has no clock, and one that is closed has none any more, whatever
-// is told after; closing it again does nothing.
+// A board that shows nothing has no clock, and a closed one has stopped its clock, whatever is reported afterwards.
+// Closing it again does nothing.
 func TestABoardLeavesNothingAtWork(t *testing.T) {
 	t.Parallel()
 	p := termtest.NewPerson(t)
@@ -27,15 +27,15 @@ func TestABoardLeavesNothingAtWork(t *testing.T) {
 		b.Close()
 		b.ticks.Wait()
 		b.Event(run.Event{Note: "late"})
-		b.ticks.Wait() // for ever, were there a clock
+		b.ticks.Wait() // would wait forever if there were a clock
 	}
 	if len(c.Notices.boards) != 0 {
 		t.Errorf("%d closed boards are still drawn around", len(c.Notices.boards))
 	}
 }
 
-// A terminal that is made narrower breaks the lines that are too long now; the next frame
-// begins where the first of them does.
+// A terminal that becomes narrower breaks the lines that are now too long; the next frame begins where the first of
+// them does.
 func TestAResizedBoardIsDrawnOverItself(t *testing.T) {
 	t.Parallel()
 	b, out := aBoard(0, 24)
@@ -46,7 +46,7 @@ func TestAResizedBoardIsDrawnOverItself(t *testing.T) {
 	out.Reset()
 	columns = 50
 	b.Event(run.Event{Gate: &verify.Event{Gate: "types"}})
-	// The head is one line; that of lint is 119 cells, which is three of 50.
+	// The head is one line; lint's line has 119 cells, which is three lines of 50.
 	if !strings.HasPrefix(out.String(), "\x1b[4A\r") {
 		t.Errorf("it goes up by %.6q", out.String())
 	}
@@ -58,7 +58,7 @@ func TestAResizedBoardIsDrawnOverItself(t *testing.T) {
 	}
 }
 
-// What was left above a question does not come again below it, but for what happens then.
+// What was left above a question does not appear again below it, except for new events.
 func TestABoardGoesOnBelowAQuestion(t *testing.T) {
 	t.Parallel()
 	b, out := aBoard(80, 24)
@@ -80,7 +80,7 @@ func TestABoardGoesOnBelowAQuestion(t *testing.T) {
 	}
 }
 
-// A refused candidate of several says why on its line, and a low terminal has a line for each.
+// A refused candidate of several has its reason on its line, and a low terminal has a line for each candidate.
 func TestAJudgedCandidateIsOneLine(t *testing.T) {
 	t.Parallel()
 	b, _ := aBoard(80, 6)
@@ -97,7 +97,7 @@ func TestAJudgedCandidateIsOneLine(t *testing.T) {
 	}
 }
 
-// A person is called in the way that they chose, and a pipe is not.
+// An alert reaches the person in the way that they chose, and never goes to a pipe.
 func TestAnAlertReachesTheTerminalOnly(t *testing.T) {
 	t.Parallel()
 	for alerts, want := range map[string]string{"bell": "\a", "osc9": "\x1b]9;agent: a change of ␛ waits\a", "off": "", "": ""} {

@@ -26,7 +26,7 @@ func TestWithoutATerminalEachEventIsAPlainLine(t *testing.T) {
 	termtest.Golden(t, "board-plain.txt", out.String())
 }
 
-// aBoard returns a live board that draws on a buffer, and only when told.
+// aBoard returns a live board that draws to a buffer, and only on request.
 func aBoard(columns, lines int) (*Board, *bytes.Buffer) {
 	var out bytes.Buffer
 	return &Board{
@@ -37,7 +37,7 @@ func aBoard(columns, lines int) (*Board, *bytes.Buffer) {
 	}, &out
 }
 
-// frame is the board as it should look now.
+// frame returns the expected look of the board.
 func frame(b *Board) string {
 	columns, _ := b.size()
 	return strings.Join(b.lines(columns, allGates), "\n")
@@ -57,8 +57,8 @@ func TestTheBoardIsRedrawnInPlace(t *testing.T) {
 	}
 }
 
-// replay plays what a board printed on a terminal and returns its lines. It
-// knows only what a board may use: lines, return, up, and clearing.
+// replay plays a board's output on a terminal and returns its lines. It knows only what a board may use: lines, return,
+// up, and clearing.
 func replay(t *testing.T, text string, columns int) []string {
 	t.Helper()
 	screen, at := []string{""}, 0
@@ -131,7 +131,7 @@ func TestTheSmokeTestCountsDown(t *testing.T) {
 	}
 }
 
-// Of a candidate that was cancelled no gate goes on, and of the others all.
+// No gate of a cancelled candidate continues, and every gate of the others does.
 func TestACancelledCandidateHasNothingAtWork(t *testing.T) {
 	t.Parallel()
 	b, out := aBoard(80, 24)
@@ -148,7 +148,7 @@ func TestACancelledCandidateHasNothingAtWork(t *testing.T) {
 	}
 }
 
-// What failed stays above the repair, and what passed does not.
+// A failure stays above the repair, and a pass does not.
 func TestAFailureStaysOnTheScreenAtARepair(t *testing.T) {
 	t.Parallel()
 	for verdict, stays := range map[verify.Verdict]bool{verify.Fail: true, verify.Pass: false} {
@@ -187,8 +187,7 @@ func TestAYieldedTerminalIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A gate in which nothing ran has no mark of a pass, and one that judged a part has no
-// such word.
+// A gate in which nothing ran has no mark of a pass, and one that judged only a part is not called a pass.
 func TestAGateInWhichNothingRanIsNoPass(t *testing.T) {
 	t.Parallel()
 	pass := verify.Gate{Name: "tests", Verdict: verify.Pass}

@@ -7,7 +7,7 @@ import (
 	"agent/orchestrator/agent/critic"
 )
 
-// A review reads as an opinion, says what counts, and what was not reviewed; a model's text moves no cursor.
+// A review reads as an opinion, and says what counts and what was not reviewed; a model's text moves no cursor.
 func TestAReviewReadsAsAnOpinion(t *testing.T) {
 	t.Parallel()
 	c := critic.Critique{

@@ -22,7 +22,7 @@ func TestAnEditorThatIsNamedIsTheOneThatIsUsed(t *testing.T) {
 	}
 }
 
-// What was typed comes back although the editor says that something went wrong.
+// The typed text comes back even if the editor reports an error.
 func TestTheTextOfAnEditorThatFailsIsThere(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "editor")

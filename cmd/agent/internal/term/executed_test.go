@@ -6,7 +6,7 @@ import (
 	"agent/verify"
 )
 
-// Files of which all changed lines ran are of no interest; of many the first are named.
+// Files whose changed lines all ran are left out; of many others, the first are named.
 func TestWhatWasExecutedIsToldInALine(t *testing.T) {
 	t.Parallel()
 	x := func(p string, lines, ran int) verify.Execution {

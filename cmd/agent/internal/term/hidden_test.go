@@ -12,10 +12,10 @@ import (
 	"agent/cmd/agent/internal/term/termtest"
 )
 
-// errShort is said of what is too short to be a password.
+// errShort rejects an answer that is too short to be a password.
 var errShort = errors.New("too short")
 
-// A watched terminal tells whether it would have shown what is typed while something was printed.
+// A watched terminal records whether it would have shown typed text while something was printed.
 type watched struct {
 	t      *testing.T
 	p      *termtest.Person
@@ -27,7 +27,7 @@ func (w *watched) Write(text []byte) (int, error) {
 	return w.p.TTY.Write(text)
 }
 
-// hidden starts a hidden question, and returns what it took and how it ended.
+// hidden starts a hidden question, and returns the accepted answer and the result.
 func hidden(ctx context.Context, c *Console) (took *string, ended <-chan error) {
 	took = new(string)
 	end := make(chan error, 1)
@@ -42,12 +42,12 @@ func hidden(ctx context.Context, c *Console) (took *string, ended <-chan error) 
 	return took, end
 }
 
-// Whatever is typed at once after the question, or between two of them, is not shown, and what was typed before is none.
+// Text typed right after the question, or between two questions, is not shown, and text typed before does not count.
 func TestWhatIsTypedHiddenIsNeverShown(t *testing.T) {
 	t.Parallel()
 	p := termtest.NewPerson(t)
 	p.Types(t, "before\n")
-	p.Sees(t, "before\r\n", 1) // the terminal echoes it: it waits to be read
+	p.Sees(t, "before\r\n", 1) // the terminal echoes it, so it waits to be read
 	before := modes(t, p.TTY)
 	c, screenOf := seated(p, nil), &watched{t: t, p: p}
 	c.Stderr = screenOf

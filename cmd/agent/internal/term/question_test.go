@@ -15,7 +15,7 @@ import (
 	"agent/cmd/agent/internal/term/termtest"
 )
 
-// sample is a question with every part.
+// sample returns a question with every part.
 func sample() Question {
 	return Question{Text: "Write it?", Default: 'a', Choices: []Choice{
 		{Key: 'a', Name: "apply", Help: "write it to the workspace", More: "y"},
@@ -26,18 +26,18 @@ func sample() Question {
 	}}
 }
 
-// seated is a console at which p sits.
+// seated returns a console with p at it.
 func seated(p *termtest.Person, env map[string]string) *Console {
 	return &Console{Getenv: func(k string) string { return env[k] }, Stdin: p.TTY, Stdout: p.TTY, Stderr: p.TTY}
 }
 
-// A reply is what Ask gave.
+// A reply is the result of Ask.
 type reply struct {
 	key rune
 	err error
 }
 
-// asks starts a question and returns where its answer will come.
+// asks starts a question and returns the channel on which its answer will come.
 func asks(ctx context.Context, c *Console, q Question) <-chan reply {
 	got := make(chan reply, 1)
 	go func() {
@@ -47,7 +47,7 @@ func asks(ctx context.Context, c *Console, q Question) <-chan reply {
 	return got
 }
 
-// modes are those of a terminal.
+// modes returns the modes of a terminal.
 func modes(t *testing.T, tty *os.File) unix.Termios {
 	t.Helper()
 	m, err := unix.IoctlGetTermios(int(tty.Fd()), getModes)
@@ -123,7 +123,7 @@ func TestWhatWasTypedBeforeIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	p := termtest.NewPerson(t)
 	p.Types(t, "a\n")
-	p.Sees(t, "a\r\n", 1) // the terminal echoes it: it waits to be read
+	p.Sees(t, "a\r\n", 1) // the terminal echoes it, so it waits to be read
 	got := asks(t.Context(), seated(p, nil), sample())
 	p.Sees(t, "> ", 1)
 	p.Types(t, "q")
@@ -132,7 +132,7 @@ func TestWhatWasTypedBeforeIsNoAnswer(t *testing.T) {
 	}
 }
 
-// Help does not wind the clock back, and the line is written anew in its place.
+// Help does not reset the countdown, and the line is rewritten in place.
 func TestTheCountdownGoesOn(t *testing.T) {
 	t.Parallel()
 	p := termtest.NewPerson(t)
@@ -162,7 +162,7 @@ func TestAnEndRestoresTheTerminal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got := asks(ctx, seated(p, nil), sample())
 	p.Sees(t, "> ", 1)
-	// What a shell does to a terminal while the program is stopped is undone by fg.
+	// fg undoes what a shell does to a terminal while the program is stopped.
 	lines := before
 	if err := unix.IoctlSetTermios(int(p.TTY.Fd()), setModes, &lines); err != nil {
 		t.Fatal(err)

@@ -15,18 +15,18 @@ import (
 	"agent/verify"
 )
 
-// screenLines is how many lines the terminals of these tests have.
+// screenLines is the number of lines of these tests' terminals.
 const screenLines = 24
 
-// A scene is what somebody sees of a run: its board, then its result.
+// A scene is what a person sees of a run: its board, then its result.
 type scene struct {
 	*Board
 	result func(run.Document)
-	// What is known of the gates takes its time.
+	// The gates take their time to report.
 	after func(time.Duration)
 }
 
-// did tells of gates that began and ended, one after another.
+// did reports gates that began and ended, one after another.
 func (s scene) did(candidate int, gates ...verify.Event) {
 	for _, g := range gates {
 		s.Event(run.Event{Candidate: candidate, Gate: &verify.Event{Gate: g.Gate, Baseline: g.Baseline}})
@@ -36,27 +36,27 @@ func (s scene) did(candidate int, gates ...verify.Event) {
 	}
 }
 
-// begins tells of a gate that is at work from now on.
+// begins reports a gate that works from now on.
 func (s scene) begins(candidate int, gate string, baseline bool) {
 	s.Event(run.Event{Candidate: candidate, Gate: &verify.Event{Gate: gate, Baseline: baseline}})
 }
 
-// asks tells of a question that is answered after 6.2 seconds.
+// asks reports a question that is answered after 6.2 seconds.
 func (s scene) asks(step string) {
 	s.Event(run.Event{Model: &agent.Progress{Step: step, Stage: agent.Asked, Model: "gemini/gemini-2.5-flash", In: 3120, Estimated: true}})
 	s.after(6200 * time.Millisecond)
 	s.Event(run.Event{Model: &agent.Progress{Step: step, Stage: agent.Answered, In: 3094, Out: 410, Seconds: 6.2, Cost: 2100, Priced: true}})
 }
 
-// state tells that the run goes on to another state.
+// state reports that the run enters another state.
 func (s scene) state(state run.State, note string) { s.Event(run.Event{State: state, Note: note}) }
 
-// pass is a gate that passed after seconds.
+// pass returns the event of a gate that passed after this many seconds.
 func pass(gate string, seconds float64, detail string) verify.Event {
 	return verify.Event{Gate: gate, Verdict: verify.Pass, Seconds: seconds, Detail: detail}
 }
 
-// Every gate of a patch that passes, the tests being waited for at the end.
+// gates returns every gate of a patch that passes; the tests come last, after a wait.
 func gates() []verify.Event {
 	return []verify.Event{
 		pass("format", 0.1, "ruff format"), pass("syntax", 0, "parsed 2 of 2 changed files"),
@@ -78,7 +78,7 @@ func green(s scene) {
 	s.result(screenPromoted())
 }
 
-// atWork is the same run while it goes on.
+// atWork is the same run before its end.
 func atWork(s scene) {
 	s.state(run.Queued, "patch good.xml")
 	s.state(run.Verifying, "2 files changed")
@@ -121,7 +121,7 @@ func three(s scene) {
 	s.did(1, gates()[3])
 }
 
-// decided is the end of such a run.
+// decided is the end of that run.
 func decided(s scene) {
 	three(s)
 	s.did(1, gates()[4:]...)
@@ -168,7 +168,7 @@ func conflict(s scene) {
 	s.result(d)
 }
 
-// cutOff is a run that somebody ended with Ctrl-C.
+// cutOff is a run that a person ended with Ctrl-C.
 func cutOff(s scene) {
 	s.state(run.Verifying, "2 files changed")
 	s.did(0, gates()[:3]...)
@@ -197,7 +197,7 @@ func screenPromoted() run.Document {
 	return d
 }
 
-// What a person sees, as a terminal of each width shows it, with colours and without.
+// The test compares what a person sees on a terminal of each width, with and without colours.
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	for name, show := range map[string]func(scene){
@@ -216,7 +216,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// screen is what a scene writes on a terminal. The clock in it stands but where the scene lets time pass.
+// screen returns the output of a scene on a terminal. Its clock stands still unless the scene lets time pass.
 func screen(t *testing.T, show func(scene), columns, lines int, live bool) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -238,8 +238,7 @@ func screen(t *testing.T, show func(scene), columns, lines int, live bool) strin
 	return out.String()
 }
 
-// Whatever a run tells, a frame fits the screen, no line of it wraps, and nothing but the
-// frame is written over.
+// Whatever a run reports, a frame fits the screen, none of its lines wraps, and it overwrites only the last frame.
 func TestAFrameFitsEveryScreen(t *testing.T) {
 	t.Parallel()
 	for _, show := range []func(scene){atWork, three, repair} {

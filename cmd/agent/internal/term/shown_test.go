@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever bytes there are, what is cleaned is valid text without a control
-// character, and cleaning it again changes nothing.
+// Whatever the bytes are, cleaned text is valid and contains no control character, and cleaning it again changes
+// nothing.
 func TestCleanedTextIsHarmless(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -27,7 +27,7 @@ func TestCleanedTextIsHarmless(t *testing.T) {
 	})
 }
 
-// Whatever a diff holds, the view shows each line once and controls nothing.
+// Whatever a diff contains, the view shows each line once and controls nothing.
 func TestAnyDiffIsShownSafely(t *testing.T) {
 	t.Parallel()
 	line := rapid.StringOf(rapid.RuneFrom([]rune("+-@ \\diff/abc\t\x1b[2J\r'\"#({")))

@@ -78,7 +78,7 @@ func TestManyFindingsAreCut(t *testing.T) {
 	}
 }
 
-// What a review leaves is told in the summary, with what can be done about it.
+// The summary reports what a review left, and what can be done about it.
 func TestSummariesNameWhatIsKept(t *testing.T) {
 	t.Parallel()
 	kept := []run.DocumentProposal{{ID: 7, Kind: run.Feature, Path: "a.py", Reason: "types\n\x1b[2Ja.py:1: wrong\nmore"}}
@@ -118,7 +118,7 @@ func TestAHeadlineIsOneLine(t *testing.T) {
 	}
 }
 
-// Whoever decides is told what waits for them and what is only shown.
+// A person who decides learns what waits for them and what is only shown.
 func TestAHoldSaysWhatItAsksFor(t *testing.T) {
 	t.Parallel()
 	for want, h := range map[string]policy.Hold{
@@ -130,7 +130,7 @@ func TestAHoldSaysWhatItAsksFor(t *testing.T) {
 	}
 }
 
-// Sentences are broken at spaces, never within a command, a word or a colour.
+// Sentences are broken at spaces, never inside a command, a word or a colour.
 func TestTextIsBrokenAtSpaces(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -155,7 +155,7 @@ func TestTextIsBrokenAtSpaces(t *testing.T) {
 	}
 }
 
-// What a person has just been shown is not printed again on that terminal; into a file it is.
+// What a person has just seen is not printed again on that terminal; into a file it is.
 func TestAResultRepeatsNothingThatWasSeen(t *testing.T) {
 	t.Parallel()
 	d := termtest.Promoted()

@@ -79,7 +79,7 @@ func TestSizeFollowsTerminalAndCOLUMNS(t *testing.T) {
 
 func TestReadingEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	r, w, err := os.Pipe() // that nobody writes to
+	r, w, err := os.Pipe() // nothing is written to the pipe
 	if err != nil {
 		t.Fatal(err)
 	}

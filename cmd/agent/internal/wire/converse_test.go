@@ -20,7 +20,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// served are the servers of the vendors, with what stands behind their address.
+// served lists the vendors' servers, with the suffix of their address.
 var served = map[string]struct {
 	serve func(...llmtest.Step) *llmtest.Server
 	path  string
@@ -29,7 +29,7 @@ var served = map[string]struct {
 	"compatible": {llmtest.Compatible, "/v1"}, "ollama": {llmtest.Ollama, ""},
 }
 
-// calls is an answer that calls tools, "NAME ARGUMENTS" each.
+// calls returns an answer that calls tools, each given as "NAME ARGUMENTS".
 func calls(list ...string) llmtest.Step {
 	var s llmtest.Step
 	for i, text := range list {
@@ -39,7 +39,7 @@ func calls(list ...string) llmtest.Step {
 	return s
 }
 
-// scan is a workspace with a file that holds a credential.
+// scan returns a workspace with a file that contains a credential.
 func scan(t *testing.T) *workspace.Manifest {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,8 +55,8 @@ func scan(t *testing.T) *workspace.Manifest {
 	return m
 }
 
-// Each vendor holds a conversation with tools in its own wire format: a credential never
-// leaves, an edit of its line finds it, and the replay needs no vendor, byte for byte.
+// Each vendor holds a conversation with tools in its own wire format. A credential never leaves, an edit of its line
+// still finds it, and the replay needs no vendor, byte for byte.
 func TestEveryVendorHoldsAConversation(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)
@@ -78,7 +78,7 @@ func TestEveryVendorHoldsAConversation(t *testing.T) {
 				Links:   []llm.Link{{Provider: p, Model: "m", Keys: []llm.Key{llm.NewKey("first-key-q7Rk2vXm9")}, Tools: true}},
 				Journal: memory, States: memory,
 			}
-			// hold holds the conversation, as run or as the replay of it.
+			// hold holds the conversation, as a run or as its replay.
 			hold := func(conf llm.Config, replay string) (agent.Reply, []agent.Progress) {
 				t.Helper()
 				chain, err := llm.New(conf)
@@ -124,7 +124,7 @@ func TestEveryVendorHoldsAConversation(t *testing.T) {
 	}
 }
 
-// said is every text of a question as it reached a vendor.
+// said returns every text of a question as it reached a vendor.
 func said(q llmtest.Request) []string {
 	texts := []string{q.System}
 	for _, m := range q.Messages {

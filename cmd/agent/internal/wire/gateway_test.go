@@ -17,7 +17,7 @@ func TestAProgramAsksItsVendorThroughAGateway(t *testing.T) {
 	if err != nil || len(m.Keys()) != 2 || m.limits.Requests != 100 {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	// The user's price comes before what is known.
+	// The user's price takes precedence over the known one.
 	known, _ := catalog.Find("anthropic", "claude-sonnet-4-6")
 	if p := m.conf.Price("own"); p == nil || p.In != 1 {
 		t.Errorf("the user's price is %v", p)
@@ -29,7 +29,7 @@ func TestAProgramAsksItsVendorThroughAGateway(t *testing.T) {
 		t.Errorf("an unknown price is %v", p)
 	}
 	s := &Session{}
-	for range 2 { // one for each run, with a meter of its own
+	for range 2 { // one for each run, with its own meter
 		if g, err := s.Gateway(m, "r1"); err != nil || g == nil {
 			t.Errorf("%v, %v", g, err)
 		}
@@ -47,7 +47,7 @@ func TestAVendorThatCannotBeAskedIsTold(t *testing.T) {
 	}{
 		"exec.tool asks Gemini: no API key": {"gemini", nil},
 		"openai.base_url":                   {"openai", map[string]string{"OPENAI_API_KEYS": aKey, "OPENAI_BASE_URL": "host"}},
-		"compatible.base_url":               {"compatible", nil}, // no key is needed, and an address is
+		"compatible.base_url":               {"compatible", nil}, // an address is needed, but no key
 		"ANTHROPIC_API_KEYS":                {"anthropic", map[string]string{"ANTHROPIC_API_KEYS": "a b"}},
 	} {
 		env, dir := ownFile(t, "")

@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// A broken journal begins nothing.
+// A broken journal cannot begin an exchange.
 type brokenJournal struct {
 	llm.Journal
 	err error
@@ -16,7 +16,7 @@ type brokenJournal struct {
 
 func (j brokenJournal) Begin(context.Context, llm.Record) (int64, error) { return 0, j.err }
 
-// What is not on record in the journal is not in the log either, and nothing of it stays in memory.
+// An exchange that is not in the journal is not in the log either, and nothing of it stays in memory.
 func TestAnExchangeThatIsNotOnRecordIsNotInTheLog(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Who waits is told what for, and who does not hears nothing.
+// A person who waits is told the reason; one who does not wait sees nothing.
 func TestWhatTakesLongIsTold(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
 	done := tellLate(w, time.Nanosecond, "still at it")
 	line := make([]byte, 32)
-	n, err := r.Read(line) // the writer goes on when all is read
+	n, err := r.Read(line) // the writer continues once all is read
 	if got := string(line[:n]); got != "still at it\n" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"agent/orchestrator/crew"
 )
 
-// A task file lowers caps of the settings, and raises none.
+// A task file can lower caps of the settings, and cannot raise any.
 func TestATaskFileRaisesNoCap(t *testing.T) {
 	t.Parallel()
 	set := config.Settings{"budget.requests": {Text: "100"}, "budget.tokens": {Text: "0"}, "budget.cost": {Text: "2"}, "budget.time": {Text: "1h0m0s"}}
@@ -23,7 +23,7 @@ func TestATaskFileRaisesNoCap(t *testing.T) {
 			t.Errorf("%s is %+v, %v", name, same[name], err)
 		}
 	}
-	// Of a loop that is carried on a person may raise one; what is none of theirs stays lower.
+	// In a resumed loop a person may raise a cap; those that the person does not set stay lower.
 	set["budget.cost"] = config.Value{Text: "2", Origin: "--max-cost"}
 	for resumed, want := range map[bool]string{true: "2", false: "0.5"} {
 		got, err := Tightened(set, crew.LoopLimits{Requests: 7, Cost: 0.5}, resumed)

@@ -50,7 +50,7 @@ func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
 		var got []string
 		for _, l := range links {
 			got = append(got, l.Provider.Vendor()+"/"+l.Model)
-			// The local one is free and has the context that is configured, the others what is known.
+			// The local model is free and has the configured context; the others have the known values.
 			known, _ := catalog.Find(l.Provider.Vendor(), l.Model)
 			price, window := known.Price, known.Context
 			if l.Provider.Vendor() == "ollama" {
@@ -66,7 +66,7 @@ func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
 	}
 }
 
-// A server of the user's is asked by name, with a key or without, at an address of the user's.
+// The user's own server is asked for a model by name, with or without a key, at the user's address.
 func TestACompatibleServerIsAskedByNameAlone(t *testing.T) {
 	t.Parallel()
 	env, dir := ownFile(t, "[windows]\n\"compatible/deepseek/*\" = 5000\n\"compatible/*\" = 6000\n\"ollama/m\" = 7000\n\"gemini/gemini-2.5-pro\" = 8000\n")
@@ -91,7 +91,7 @@ func TestACompatibleServerIsAskedByNameAlone(t *testing.T) {
 	}
 }
 
-// How a model is asked is what its makers say, unless the user says otherwise: then all of it.
+// A model is sampled as its makers recommend, unless the user sets something: then only the user's values apply.
 func TestAModelIsAskedWithItsSampling(t *testing.T) {
 	t.Parallel()
 	env, dir := ownFile(t, "[sampling.\"ollama/qwen3:8b\"]\ntop_k = 5\n[sampling.\"compatible/*\"]\ntemperature = 0.3\n")
@@ -107,8 +107,7 @@ func TestAModelIsAskedWithItsSampling(t *testing.T) {
 	}
 }
 
-// A model is given tools by calls of its own where its vendor's have them or the user says
-// so, else in its texts.
+// A model gets tools through native calls if its vendor supports them or the user says so, else in its texts.
 func TestAModelIsGivenToolsInItsForm(t *testing.T) {
 	t.Parallel()
 	env, dir := ownFile(t, "[tools]\n\"compatible/deepseek-chat\" = \"native\"\n\"ollama/*\" = \"none\"\n\"gemini/old\" = \"emulated\"\n")
@@ -150,8 +149,7 @@ func TestACapOnCostNeedsAPrice(t *testing.T) {
 
 const aKey = "AQ.not-a-real-key-0123456789"
 
-// ownFile writes a user's configuration, and returns the environment that names it and a
-// workspace.
+// ownFile writes a user's configuration, and returns the environment that names it, and a workspace.
 func ownFile(t *testing.T, text string) (env map[string]string, dir string) {
 	t.Helper()
 	own, dir := t.TempDir(), t.TempDir()
@@ -164,10 +162,10 @@ func ownFile(t *testing.T, text string) (env map[string]string, dir string) {
 	return map[string]string{"XDG_CONFIG_HOME": own}, dir
 }
 
-// loaded returns the settings of a workspace as commands see them.
+// loaded returns the settings of a workspace as commands get them.
 func loaded(t *testing.T, env map[string]string, dir string) (set config.Settings) {
 	t.Helper()
-	// Without --help: its flag is a variable of the library, which applications that run side by side all write to.
+	// Without --help, because its flag is a variable of the library that parallel applications all write to.
 	app := &cli.App{HideHelp: true, HideVersion: true, Flags: []cli.Flag{&cli.StringFlag{Name: "workspace"}}, Action: func(ctx *cli.Context) (err error) {
 		set, err = config.Load(ctx, func(k string) string { return env[k] })
 		return err
@@ -178,8 +176,8 @@ func loaded(t *testing.T, env map[string]string, dir string) (set config.Setting
 	return set
 }
 
-// A question may quote as much as the smallest window holds and the dearest model may be asked for; what is not known is not
-// presumed to be large.
+// A question may quote as much as the smallest window holds and the most expensive model may be asked for. Unknown
+// values are not assumed to be large.
 func TestHowMuchAQuestionMayQuote(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A run with prompts of the workspace that nobody allowed asks no model, and says what to do. Nothing is allowed where there
-// is no place for consents.
+// A run with prompts of the workspace that the user did not allow asks no model, and says what to do. Nothing is
+// allowed if there is no place for consents.
 func TestPromptsOfAWorkspaceNeedAConsent(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), filepath.Join(t.TempDir(), "agent", "config.toml")
@@ -45,7 +45,7 @@ func TestPromptsOfAWorkspaceNeedAConsent(t *testing.T) {
 	if err := Allow("", left); err == nil {
 		t.Error("a consent without a place to keep it is no error")
 	}
-	// Only texts of a workspace need one.
+	// Only the texts of a workspace need a consent.
 	none, err := LoadPrompts(t.TempDir(), home)
 	if err != nil || checkAllowed(none, home) != nil {
 		t.Errorf("built-in prompts: %v", err)

@@ -21,12 +21,12 @@ import (
 	"agent/sandbox"
 )
 
-// roleText is a role that works with these models.
+// roleText returns a role that works with these models.
 func roleText(models string) string {
 	return "tier = 3\nabout = \"x\"\nreturns = \"change\"\ntools = [\"read\"]\nmodels = [" + models + "]\n"
 }
 
-// rolesIn writes files of roles into a directory.
+// rolesIn writes role files into a directory.
 func rolesIn(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -39,7 +39,7 @@ func rolesIn(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// A role says what a model may do: what a workspace brings is used once its user has said so, for that role and for that text.
+// A role decides what a model may do: a workspace's role is used once the user has allowed it, for that role and that text.
 func TestRolesOfAWorkspaceNeedAConsent(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), filepath.Join(t.TempDir(), "agent", "config.toml")
@@ -85,7 +85,7 @@ func TestRolesOfAWorkspaceNeedAConsent(t *testing.T) {
 	if roles, err := allowedRoles(dir, home); err != nil || roles[crew.Worker].Model(0) != "a/theirs" || roles[crew.Fixer].Model(0) != "a/yours" {
 		t.Errorf("%+v, %v", roles[crew.Worker], err)
 	}
-	// Another text; and the same text for a role that nobody trusted it for.
+	// Another text, and the same text for a role for which it was not allowed.
 	rolesIn(t, own, map[string]string{"worker": roleText(`"a/theirs", "a/more"`)})
 	refused(home, ": worker")
 	trust()
@@ -94,7 +94,7 @@ func TestRolesOfAWorkspaceNeedAConsent(t *testing.T) {
 	trust()
 }
 
-// A file that cannot be a role is an error that names it, and keeps nobody waiting.
+// A file that cannot be a role is an error that names it, and makes no one wait.
 func TestFilesThatAreNoRoles(t *testing.T) {
 	t.Parallel()
 	for name, put := range map[string]func(file string) error{
@@ -126,7 +126,7 @@ func TestFilesThatAreNoRoles(t *testing.T) {
 	}
 }
 
-// A file that is named after no role keeps nobody from planning: it is told, by its place, before anything is done.
+// A file that is not named after a role does not prevent planning: its place is reported before anything is done.
 func TestARoleThatIsNoneIsTold(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), filepath.Join(t.TempDir(), "agent", "config.toml")
@@ -159,7 +159,7 @@ func TestWhoWorks(t *testing.T) {
 	}
 }
 
-// A try asks the model of its role, and all that ask one model share a chain, whose caps hold for them together.
+// A try asks the model of its role. All tries that ask one model share a chain, whose caps apply to them together.
 func TestARoleAsksItsOwnModel(t *testing.T) {
 	t.Parallel()
 	base := config.Settings{}
@@ -201,7 +201,7 @@ func TestARoleAsksItsOwnModel(t *testing.T) {
 	}
 }
 
-// What passed of a task of a plan is reviewed by the critics that are configured, as a run without a plan is.
+// A result of a plan's task that passed is reviewed by the configured critics, as in a run without a plan.
 func TestTasksOfAPlanHaveTheCritics(t *testing.T) {
 	t.Parallel()
 	db, _ := storetest.New(t)

@@ -24,7 +24,7 @@ func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What auto means depends on the engine that there is.
+	// The meaning of auto depends on the engine.
 	auto, warned := "", true
 	if slices.Contains(info.Runtimes, runsc) {
 		auto, warned = runsc, false

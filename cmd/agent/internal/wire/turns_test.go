@@ -10,8 +10,8 @@ import (
 // token looks like a credential.
 const token = "ghp" + "_abcdefghijklmnopqrstuvwxyz0123456789"
 
-// A credential that a tool read leaves under a mark, which is the same in every later
-// question, and stands again in what the model writes.
+// A credential that a tool read leaves only as a mark. The mark is the same in every later question, and becomes the
+// credential again in the model's text.
 func TestCredentialsStayBehindInAConversation(t *testing.T) {
 	t.Parallel()
 	q := llm.Request{System: "be brief", Tools: []llm.Tool{{Name: "read"}}, Messages: []llm.Message{
@@ -42,7 +42,7 @@ func TestCredentialsStayBehindInAConversation(t *testing.T) {
 	if answer.Text != "It is "+token+"." {
 		t.Errorf("the text is %s", answer.Text)
 	}
-	// What was said so far is the same in the next question, byte for byte.
+	// The earlier text is the same in the next question, byte for byte.
 	next := q
 	next.Messages = append(append([]llm.Message{}, q.Messages...), answer.Message(), llm.Message{Role: llm.User, Results: []llm.ToolResult{{ID: "c2", Text: "applied"}}})
 	later, _, err := hideTurns(next)

@@ -34,7 +34,7 @@ func New(t testing.TB, tree Files) string {
 	return dir
 }
 
-// Memory is like New, but in memory if the machine has such a place: tests that promote a thousand times would
+// Memory is like New, but in memory if the machine has a place for it: tests that promote a thousand times would
 // otherwise keep waiting for the disk.
 func Memory(t testing.TB, tree Files) string {
 	t.Helper()
@@ -88,8 +88,8 @@ func Fill(t testing.TB, dir string, tree Files) {
 	}
 }
 
-// write makes a file while this process starts no other. Until a new process runs its own program, it holds everything
-// that is open here, so the file would still be open for writing after it was closed.
+// write makes a file while this process starts no other. A new process keeps every file of this one open until it
+// executes its own program, so the file would still be open for writing after it was closed.
 func write(name, content string, mode fs.FileMode) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -164,7 +164,7 @@ func FIFO(t testing.TB, name string) {
 	}
 }
 
-// AsNobody makes a command run as a user to whom permission bits apply: they do not apply to root.
+// AsNobody makes a command run as a user to whom permission bits apply, since they do not apply to root.
 func AsNobody(cmd *exec.Cmd) *exec.Cmd {
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -172,7 +172,7 @@ func AsNobody(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// OpenParents makes dir and the test binary, which are in directories of this user, reachable for everyone.
+// OpenParents makes dir and the test binary, which are in directories of this user, reachable for all users.
 func OpenParents(t testing.TB, dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -202,7 +202,7 @@ func Applied(t testing.TB, tree Files, diff string) map[string]string {
 	return OnDisk(t, dir)
 }
 
-// Repo makes a repository of RepoFiles in which an ignored file is tracked.
+// Repo makes a repository of RepoFiles in which one ignored file is tracked.
 func Repo(t *testing.T, initArgs ...string) string {
 	t.Helper()
 	dir := New(t, RepoFiles())
@@ -223,7 +223,7 @@ func RepoFiles() Files {
 	}
 }
 
-// Content returns what a file holds, "" if it does not exist.
+// Content returns the content of a file, "" if it does not exist.
 func Content(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// key is one of an issuer, and word a secret that nothing but its name tells; neither is anybody's.
+// key has an issuer's form; only the name of word tells that it is a secret. Neither is anyone's.
 var (
 	key  = "AKIA" + "Q3EGRTV7XLPWMNZ4"
 	word = "wJalrXUtn" + "FEMI7Q9bPxRfiCYzzpQmKLkEyAb8w9"
@@ -66,7 +66,7 @@ func TestDisguises(t *testing.T) {
 	}
 }
 
-// Ordinary text is no disguise, however much of it looks encoded.
+// Ordinary text is not a disguise, however much of it looks encoded.
 func TestOrdinaryText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -96,14 +96,14 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// What leaves for a model or a log has no part of a credential, however it is written, and an answer gets it back.
+// Text for a model or a log contains no part of a credential, however it is written; restore puts it back into an answer.
 func TestNoPartOfWhatIsDisguisedLeaves(t *testing.T) {
 	t.Parallel()
 	half := len(key) / 2
 	coded := base64.StdEncoding.EncodeToString([]byte(key))
 	for name, c := range map[string]struct {
 		text  string
-		parts []string // none of these may be left
+		parts []string // none of these may remain
 	}{
 		"side by side":  {"k = '" + key[:half] + "' + \"" + key[half:] + "\"\n", []string{key[:half], key[half:]}},
 		"in a list":     {"const k = [\n  \"" + key[:half] + "\",\n  \"" + key[half:] + "\",\n].join(\"\");\nnext(\"one\");\n", []string{key[:half], key[half:]}},

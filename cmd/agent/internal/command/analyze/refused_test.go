@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// What cannot be asked is refused before anything is opened: neither a store nor an engine is there.
+// An invalid request is refused before anything is opened: there is neither a store nor an engine.
 func TestWhatCannotBeReportedIsRefusedFirst(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/report"
 )
 
-// aDocument has a report with more details than are shown by default.
+// aDocument returns a report with more details than are shown by default.
 func aDocument() Document {
 	half := 0.5
 	doc := Document{Workspace: "/shop", Snapshot: "d1", Fast: true}
@@ -24,7 +24,7 @@ func aDocument() Document {
 	return doc
 }
 
-// A person sees a few details in colours, a pipe the same without, a program all of them.
+// A person sees a few details in colour, a pipe the same ones without colour, and a program all of them.
 func TestAReportIsPrintedForWhoReadsIt(t *testing.T) {
 	t.Parallel()
 	p := cmdlinetest.NewPerson(t, map[string]string{"PAGER": "cat"})

@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/survey"
 )
 
-// A person reads text, a program JSON or Markdown.
+// A person gets text, a program JSON or Markdown.
 func TestATerminalIsGivenText(t *testing.T) {
 	t.Parallel()
 	found := survey.Survey{Ledger: ledger.New([]ledger.File{{

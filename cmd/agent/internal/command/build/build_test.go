@@ -25,7 +25,7 @@ import (
 	"agent/sandbox/workspace/promotion"
 )
 
-// called runs `agent build` on a line, or where act is not nil that in its place.
+// called runs `agent build` on a line, with act as its action if act is not nil.
 func called(t *testing.T, line *cmdline.Line, act cli.ActionFunc, args ...string) error {
 	t.Helper()
 	c := Command(line)
@@ -35,7 +35,7 @@ func called(t *testing.T, line *cmdline.Line, act cli.ActionFunc, args ...string
 	return cmdlinetest.App(&bytes.Buffer{}, c).RunContext(t.Context(), append([]string{"agent", "build"}, args...))
 }
 
-// refused checks the exit code of an error, and that it says these words and what to do next.
+// refused checks the exit code of an error, and that it or its next step contains these words.
 func refused(t *testing.T, what string, err error, exit int, words string) {
 	t.Helper()
 	if err == nil {
@@ -47,7 +47,7 @@ func refused(t *testing.T, what string, err error, exit int, words string) {
 	}
 }
 
-// What cannot be meant is refused before anything is opened: there is no record, engine or model.
+// A contradictory command line is refused before anything is opened: there is no record, engine or model.
 func TestACommandLineThatCannotBeMeant(t *testing.T) {
 	t.Parallel()
 	for args, words := range map[string]string{
@@ -64,7 +64,7 @@ type site struct {
 	out bytes.Buffer
 }
 
-// at makes a job of a command line in a workspace.
+// at makes a job from a command line in a workspace.
 func at(t *testing.T, s *wire.Session, dir string, line *cmdline.Line, yes bool, args ...string) *site {
 	t.Helper()
 	w := &site{}
@@ -82,7 +82,7 @@ func at(t *testing.T, s *wire.Session, dir string, line *cmdline.Line, yes bool,
 	return w
 }
 
-// record is a session with a record, and what adds a plan to it.
+// record returns a session with a record, and a function that adds a plan to it.
 func record(t *testing.T) (*wire.Session, func(dir string, state crew.PlanState, owner string) crew.Plan) {
 	t.Helper()
 	db, _ := storetest.New(t)
@@ -104,7 +104,7 @@ func record(t *testing.T) (*wire.Session, func(dir string, state crew.PlanState,
 	}
 }
 
-// --resume takes the newest plan of the workspace that was begun and is not over; --plan any that there is.
+// --resume takes the newest plan of the workspace that was begun and is not over; --plan takes any existing one.
 func TestWhichPlanIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	s, add := record(t)
@@ -133,7 +133,7 @@ func TestWhichPlanIsCarriedOut(t *testing.T) {
 	}
 }
 
-// What is over, at work or of another directory is not begun, and what nobody approved neither; the record stays as it is.
+// A plan that is over, in progress or of another directory is not begun, nor is one without approval; the record stays the same.
 func TestWhatIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	s, add := record(t)
@@ -166,7 +166,7 @@ func TestAPlanIsConfirmed(t *testing.T) {
 	p.State = crew.Drafted
 	for typed, ok := range map[string]bool{"y": true, "n": false, "\x04": false} {
 		sits := cmdlinetest.NewPerson(t, nil)
-		sits.Types(t, "y\n") // ahead, which answers nothing
+		sits.Types(t, "y\n") // typed ahead, which answers nothing
 		got := make(chan error, 1)
 		j := at(t, nil, "/w", sits.Line, false, "--plan", "3")
 		go func() { got <- j.confirm(p) }()
@@ -188,7 +188,7 @@ func TestAPlanIsConfirmed(t *testing.T) {
 	}
 }
 
-// What became of a plan is told once, as text or one document, and its exit code is the command's.
+// The result of a plan is reported once, as text or as one document, and its exit code is the command's.
 func TestWhatBecameOfAPlanIsReported(t *testing.T) {
 	t.Parallel()
 	problem := &run.Problem{Kind: run.ProblemPatch, Message: "task 1 was not done", Next: "do it"}
@@ -229,7 +229,7 @@ func TestWhatBecameOfAPlanIsReported(t *testing.T) {
 	}
 }
 
-// The commit of the whole has the message that was given, or that of the last task, or the goal, once, and the trailers of any run.
+// The commit of the whole plan has the given message, or that of the last task, or the goal, once, with the trailers of any run.
 func TestTheCommitOfTheWholeIsDescribed(t *testing.T) {
 	t.Parallel()
 	s, add := record(t)
@@ -249,7 +249,7 @@ func TestTheCommitOfTheWholeIsDescribed(t *testing.T) {
 		j.describe(p) // without an order there is nothing to describe
 		j.req.Commit = &run.CommitOrder{}
 		j.describe(p)
-		for range 2 { // tried again, it is the same
+		for range 2 { // a second try gives the same
 			if got := j.req.Commit.Message(context.WithoutCancel(t.Context()), run.CommitAbout{Run: "1k3"}); got != c.want+trailers {
 				t.Errorf("%s: %q, want %q", name, got, c.want+trailers)
 			}

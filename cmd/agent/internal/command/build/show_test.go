@@ -18,7 +18,7 @@ import (
 	"agent/verify"
 )
 
-// row is a plan of n tasks in a row, each of this title, of which the first is at work.
+// row returns a plan of n tasks in a row, each with this title, of which the first is running.
 func row(n int, title string) crew.Plan {
 	p := crew.Plan{ID: 3, Workspace: "/w", Goal: "prices have a currency", State: crew.Building}
 	for i := range n {
@@ -33,7 +33,7 @@ func row(n int, title string) crew.Plan {
 	return p
 }
 
-// film is what a terminal of 24 by 80 shows in the end, told the same things, and the lines that were told.
+// film returns the final screen of a terminal of 24 by 80 after a series of notes, and the lines of those notes.
 func film(t *testing.T, p crew.Plan, close bool) (screen string, told []string) {
 	t.Helper()
 	sits := cmdlinetest.NewPerson(t, nil)
@@ -51,8 +51,8 @@ func film(t *testing.T, p crew.Plan, close bool) (screen string, told []string) 
 	return termtest.Plain(t, sits.Whole(), 80, 24), told
 }
 
-// The tree stands once below what happened, whatever the titles are like and however many tasks there are: nothing of an older one
-// is left above it, and in the end nothing at all.
+// The tree appears once, below the notes, whatever the titles and however many the tasks. No part of an older tree
+// stays above it, and no tree stays at the end.
 func TestTheTreeIsDrawnInPlace(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]crew.Plan{
@@ -116,7 +116,7 @@ func TestWhatAnEventSays(t *testing.T) {
 	}
 }
 
-// Many tasks tell at once, while a question has the terminal: the tree is not drawn over it.
+// Many tasks report at once while a question uses the terminal: the tree is not drawn over the question.
 func TestAQuestionHasTheTerminal(t *testing.T) {
 	t.Parallel()
 	sits := cmdlinetest.NewPerson(t, nil)
@@ -145,13 +145,13 @@ func TestAQuestionHasTheTerminal(t *testing.T) {
 	}
 }
 
-// `--step` asks before each task, whose words one may change, and before the whole is judged.
+// `--step` asks before each task, and lets the person change its words, and before the whole plan is judged.
 func TestAStepIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	task := crew.Task{N: 2, Title: "second\x1b[2J"}
 	for name, c := range map[string]struct {
 		task *crew.Task
-		keys []string // typed when the question is there once more
+		keys []string // typed when the question appears again
 		edit [2]string
 		want builder.StepAnswer
 	}{
@@ -193,7 +193,7 @@ func TestAStepIsAskedAbout(t *testing.T) {
 			}
 		})
 	}
-	// Tasks that begin together are asked about one after the other; who gives up asks no more.
+	// Tasks that begin together are asked about one after the other; a caller that gives up asks no more.
 	sits := cmdlinetest.NewPerson(t, nil)
 	s := &stepper{line: sits.Line, show: newShow(sits.Line, row(2, "first"))}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -216,7 +216,7 @@ func TestAStepIsAskedAbout(t *testing.T) {
 	}
 }
 
-// What happens while a question is on the screen is told behind it, and who quits at one is not asked the next.
+// Events during a question are shown after it, and a person who quits at a question is not asked the next one.
 func TestNothingIsToldIntoAQuestion(t *testing.T) {
 	t.Parallel()
 	task := crew.Task{N: 1, Title: "first"}

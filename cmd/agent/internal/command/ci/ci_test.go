@@ -19,7 +19,7 @@ import (
 	"agent/verify"
 )
 
-// failed is a run with findings, one of which tries to be a command.
+// failed returns a run with findings, one of which tries to be a command.
 func failed() run.Document {
 	return run.Document{
 		State: run.Rejected, Verdict: verify.Fail, Exit: run.ExitFail, Error: &run.Problem{Kind: run.ProblemPatch, Message: "the patch failed", Next: "fix it"},
@@ -71,7 +71,7 @@ func TestTheBaseIsWhatTheBuildServerSays(t *testing.T) {
 	}
 }
 
-// deliver is what the command makes of a result, with these flags and this environment.
+// deliver returns the command's exit code and output for a result, with these flags and this environment.
 func deliver(t *testing.T, doc run.Document, env map[string]string, args ...string) (exit int, out string) {
 	t.Helper()
 	var text bytes.Buffer

@@ -115,7 +115,7 @@ func TestChecksForPeople(t *testing.T) {
 	termtest.Golden(t, "doctor.txt", out.String())
 }
 
-// On a terminal of each width its text is broken at words, below its column.
+// On a terminal of any width, text is broken at words and continues below its column.
 func TestTheScreenOfTheDoctor(t *testing.T) {
 	t.Parallel()
 	checks := []Check{
@@ -151,7 +151,7 @@ func TestTheLastLineSaysWhetherItWorks(t *testing.T) {
 	}
 }
 
-// A file that is named after no role is a warning of its own; where all is well nothing is said.
+// A file that is not named after a role gives its own warning; if all is well nothing is reported.
 func TestTheDoctorTellsOfRolesThatAreNone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

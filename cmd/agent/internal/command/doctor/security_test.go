@@ -7,7 +7,7 @@ import (
 	"agent/sandbox/guest"
 )
 
-// A probe sees what a box must not say, and nothing said is no pass where something must be.
+// A probe detects an output that a box must not give; an empty output is no pass if there must be one.
 func TestAProbeSeesAHole(t *testing.T) {
 	t.Parallel()
 	holes := map[string][]string{

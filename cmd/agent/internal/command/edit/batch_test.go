@@ -9,7 +9,7 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// repeated is n bytes of one letter.
+// repeated reads as n bytes of one letter.
 type repeated struct {
 	letter byte
 	n      int
@@ -27,7 +27,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A line without an end takes no more memory than the longest that is read.
+// A line without an end uses no more memory than the longest line that is read.
 func TestALineThatIsTooLongIsNotKept(t *testing.T) {
 	t.Parallel()
 	line, err := readBatchLine(bufio.NewReader(&repeated{'a', 2 * maxLine}), nil)

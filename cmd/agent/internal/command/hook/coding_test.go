@@ -18,7 +18,7 @@ import (
 	"agent/verify/policy"
 )
 
-// failed is a run whose change has one finding.
+// failed returns a run whose change has one finding.
 func failed(diff, finding string) run.Document {
 	return run.Document{
 		Run: "1k3", State: run.Rejected, Verdict: verify.Fail, Exit: run.ExitFail, Error: &run.Problem{Kind: "patch", Message: "the patch failed: types", Next: "fix it"},
@@ -28,7 +28,7 @@ func failed(diff, finding string) run.Document {
 	}
 }
 
-// answered is what a coding agent gets, as JSON in one line.
+// answered returns a coding agent's answer, as JSON on one line.
 func answered(t *testing.T, c command, id string, e event, v verdict, env map[string]string) string {
 	t.Helper()
 	for _, a := range codingAgents() {
@@ -86,7 +86,7 @@ func TestEachAgentIsToldInItsOwnForm(t *testing.T) {
 	}
 }
 
-// An agent is sent back as long as it changes something, and not for ever.
+// An agent is sent back as long as it changes something, but not forever.
 func TestAnAgentThatChangesNothingIsLetGo(t *testing.T) {
 	t.Parallel()
 	c := command{cmdline.New(func(string) string { return "" }, strings.NewReader(""), os.Stderr, os.Stderr)}
@@ -121,7 +121,7 @@ func TestAnAgentThatChangesNothingIsLetGo(t *testing.T) {
 	if left() != 0 {
 		t.Errorf("%d sessions are remembered", left())
 	}
-	for _, active := range []bool{false, true} { // no place to remember anything
+	for _, active := range []bool{false, true} { // there is no place to remember anything
 		got := answered(t, c, "codex", event{Name: "Stop", Active: active}, verdict{doc: failed("one", "x")}, nil)
 		if strings.Contains(got, `"block"`) == active {
 			t.Errorf("active %t: %s", active, got)
@@ -160,7 +160,7 @@ func TestEventsAreReadWithCare(t *testing.T) {
 	}
 }
 
-// A change that passed is no reason to be silent about what nobody judged.
+// Even if a change passes, the answer names what was not judged.
 func TestAPassSaysWhatItIsWorth(t *testing.T) {
 	t.Parallel()
 	c := command{cmdline.New(func(string) string { return "" }, strings.NewReader(""), os.Stderr, os.Stderr)}

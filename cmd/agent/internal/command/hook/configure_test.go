@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// The change of a coding agent's configuration is shown first, written with a yes, and taken back.
+// The change to a coding agent's configuration is shown first, written after a yes, and can be undone.
 func TestAHookIsConfiguredOnceSomebodySaysSo(t *testing.T) {
 	t.Parallel()
 	home, work := t.TempDir(), t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"agent/verify"
 )
 
-// A bench is a repository with one commit, where an engine does not answer.
+// A bench is a repository with one commit, where no engine answers.
 type bench struct {
 	*testing.T
 	dir string
@@ -57,14 +57,14 @@ func (b *bench) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// command is git in the repository.
+// command returns a git command in the repository.
 func (b *bench) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e@x"}, args...)...)
 	cmd.Dir = b.dir
 	return cmd
 }
 
-// run runs a command of the group and returns its exit code and what it printed.
+// run runs a command of the group and returns its exit code and output.
 func (b *bench) run(args ...string) (int, string) {
 	b.Helper()
 	b.out.Reset()
@@ -114,7 +114,7 @@ func TestWhatCallsTheAgentStopsNobodyWithoutIt(t *testing.T) {
 	}
 }
 
-// Nothing staged, a message alone, a deleted branch: no engine is asked.
+// No engine is asked if nothing is staged, only the message changes, or a branch is deleted.
 func TestWhereThereIsNothingToJudge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -135,7 +135,7 @@ func TestWhereThereIsNothingToJudge(t *testing.T) {
 	}
 }
 
-// An engine that is down stops nobody, unless that is wanted.
+// An engine that is down stops no commit or push, unless --strict asks for that.
 func TestWhatCannotBeJudged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -147,7 +147,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 	if exit, out := b.run("pre-commit", "--strict"); exit != run.ExitFail || !strings.Contains(out, "--no-verify") {
 		t.Errorf("exit %d\n%s", exit, out)
 	}
-	b.git("update-ref", "-d", "HEAD") // before the first commit
+	b.git("update-ref", "-d", "HEAD") // as before the first commit
 	if exit, out := b.run("pre-commit", "--strict"); exit != run.ExitFail || !strings.Contains(out, "nothing was judged") {
 		t.Errorf("exit %d\n%s", exit, out)
 	}

@@ -8,8 +8,8 @@ import (
 	"agent/orchestrator/run"
 )
 
-// In every state that git knows a repository to be in, the hook gets as far as the engine, which does not answer here, or says
-// what keeps it from that; it never stops a commit for it.
+// In every state that git knows for a repository, the hook reaches the engine, which does not answer here, or says why
+// it cannot. It never stops a commit because of the state.
 func TestRepositoriesInOddStates(t *testing.T) {
 	t.Parallel()
 	// conflict leaves the bench in the middle of a merge or a rebase with a file that both sides changed.
@@ -88,5 +88,5 @@ func TestRepositoriesInOddStates(t *testing.T) {
 	}
 }
 
-// mayFail is git of what ends in a conflict.
+// mayFail runs a git command that ends in a conflict.
 func (b *bench) mayFail(args ...string) { b.Helper(); b.command(args...).Run() }

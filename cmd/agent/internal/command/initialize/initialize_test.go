@@ -28,7 +28,7 @@ func initIn(t *testing.T, line *cmdline.Line, args ...string) (exit int, err err
 	return exit, err
 }
 
-// project is a workspace, and the home of a user beside it. No engine answers.
+// project makes a workspace, and a user's home next to it. No engine answers.
 func project(t *testing.T) (env map[string]string, dir, file string) {
 	t.Setenv("DOCKER_HOST", "unix://"+t.TempDir()+"/none.sock")
 	home, dir := t.TempDir(), t.TempDir()
@@ -102,7 +102,7 @@ func TestInitReplacesNothingUnasked(t *testing.T) {
 	got := make(chan error, 1)
 	go func() { _, err := initIn(t, p.Line, "--workspace", dir); got <- err }()
 	p.Sees(t, "Replace ", 1)
-	p.Types(t, "\n") // Enter is no
+	p.Types(t, "\n") // Enter means no
 	p.Sees(t, "Write this to ", 1)
 	p.Types(t, "no\n")
 	if err := <-got; err != nil {
@@ -126,12 +126,12 @@ func TestInitWithoutATerminal(t *testing.T) {
 	}
 	contains(t, file, "ollama/tiny")
 	contains(t, filepath.Join(dir, "agent.toml"), "python: 2 files")
-	// Twice is once.
+	// A second run changes nothing.
 	if exit, err := initIn(t, line, "--workspace", dir, "--yes", "--model", "ollama/other"); exit != run.ExitDone {
 		t.Errorf("exit %d, %v", exit, err)
 	}
 	contains(t, file, "ollama/tiny")
-	// Whoever can read a workspace must not read the keys.
+	// Someone who can read a workspace must not be able to read the keys.
 	env["XDG_CONFIG_HOME"] = filepath.Join(dir, "conf")
 	if exit, err := initIn(t, line, "--workspace", dir, "--yes", "--model", "ollama/tiny"); exit != run.ExitUsage {
 		t.Errorf("exit %d, %v", exit, err)

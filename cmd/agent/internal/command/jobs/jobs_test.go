@@ -19,7 +19,7 @@ import (
 	"agent/sandbox"
 )
 
-// An office is a record of plans, steered from a directory that is none of theirs.
+// An office is a record of plans, controlled from a directory that none of them belongs to.
 type office struct {
 	db  *store.DB
 	env map[string]string
@@ -57,7 +57,7 @@ func (o *office) add(t *testing.T, state crew.PlanState, owner, goal string) str
 	return fmt.Sprint(p.ID)
 }
 
-// What goes on is listed with who is at it, also where that died; what never began or is over is not.
+// Unfinished work is listed with its process, even if that has died. Plans that never began or are over are not listed.
 func TestWhatIsAtWorkIsListed(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -98,7 +98,7 @@ func TestWhatIsAtWorkIsListed(t *testing.T) {
 	}
 }
 
-// Who is asked is the process that works on a plan. Where there is none, nothing is asked, and what carries the plan on is said.
+// A request goes to the process that works on a plan. Without one nothing is requested, and the output says what continues the plan.
 func TestWhoIsAskedForWhat(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -143,7 +143,7 @@ func TestWhoIsAskedForWhat(t *testing.T) {
 	}
 }
 
-// A loop whose process lives is listed, and asked by the beginning of its name; one that has died is not.
+// A loop whose process lives is listed, and can be addressed by the beginning of its name; a dead one is not.
 func TestALoopIsSteered(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -21,14 +21,14 @@ import (
 	"agent/verify"
 )
 
-// An editor is a client of a session, by another implementation of the protocol.
+// An editor is a client of a session that uses another implementation of the protocol.
 type editor struct {
 	*jrpc2.Client
 	heard chan *jrpc2.Request
 	ended chan error
 }
 
-// newEditor begins a session with follow in the place of a watched workspace.
+// newEditor begins a session with follow in place of a watched workspace.
 func newEditor(t *testing.T, follow func(ctx context.Context, root string, tell func(string, watch.State) error) error) *editor {
 	t.Helper()
 	in, toServer := io.Pipe()
@@ -144,7 +144,7 @@ func TestFindingsComeAndGo(t *testing.T) {
 	}
 }
 
-// A workspace that cannot be opened is tried again, and why is said once.
+// A workspace that cannot be opened is tried again, and the reason is reported once.
 func TestAWorkspaceThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	tries := 0
@@ -157,7 +157,7 @@ func TestAWorkspaceThatCannotBeOpened(t *testing.T) {
 	e.call(t, "initialize", map[string]any{"workspaceFolders": []any{map[string]string{"uri": "untitled:x"}, map[string]string{"uri": "file:///w"}}})
 	e.notify(t, "initialized", nil)
 	heard := []string{e.hears(t), e.hears(t)}
-	slices.Sort(heard) // the client hands them on in any order
+	slices.Sort(heard) // the client passes them on in any order
 	if want := []string{`logMessage {"message":"agent: as committed","type":3}`, `showMessage {"message":"agent: no engine answers, /w; next: start it","type":1}`}; !slices.Equal(heard, want) {
 		t.Errorf("%q", heard)
 	}
@@ -199,7 +199,7 @@ func TestTheProtocolHasAnOrder(t *testing.T) {
 
 func frame(text string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text) }
 
-// Whatever comes on standard input, the session ends with it, and holds no more than the bounds.
+// Whatever arrives on standard input, the session ends with it, and stays within its bounds.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	for in, says := range map[string]string{
@@ -220,7 +220,7 @@ func TestGarbage(t *testing.T) {
 			t.Errorf("%.60q: %v", in, err)
 		}
 	}
-	// What is no JSON is told, and the session goes on.
+	// Invalid JSON is reported, and the session continues.
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	ended := make(chan error, 1)
@@ -246,14 +246,14 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// A client that reads nothing ends the session when too much waits for it; one that is told to end does so at once.
+// A client that does not read ends the session when too much is waiting for it. A cancelled session ends at once.
 func TestAClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	unread, out := io.Pipe()
 	in, typed := io.Pipe()
 	go func() {
 		_, _ = io.WriteString(typed, frame(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`))
-		_, _ = unread.Read(make([]byte, 1)) // it is answered, and nothing more is read
+		_, _ = unread.Read(make([]byte, 1)) // the answer arrives, and nothing more is read
 		_, _ = io.WriteString(typed, frame(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
 	}()
 	s := &session{pause: cmdline.Pause, follow: func(ctx context.Context, root string, tell func(string, watch.State) error) error {

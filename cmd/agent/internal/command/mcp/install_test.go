@@ -26,7 +26,7 @@ func newDesk(t *testing.T) *desk {
 	return &desk{T: t, home: t.TempDir(), work: t.TempDir()}
 }
 
-// env is the environment there.
+// env returns the environment of the desk.
 func (d *desk) env() map[string]string {
 	return map[string]string{"HOME": d.home, "PATH": os.Getenv("PATH")}
 }
@@ -42,7 +42,7 @@ func (d *desk) on(line *cmdline.Line, args ...string) int {
 	d.Helper()
 	app := cmdlinetest.App(line.Stderr, Command(line, "v0"))
 	words := []string{"agent", "mcp", args[0], "--workspace", d.work}
-	for _, flag := range []bool{true, false} { // flags first, as the program puts them
+	for _, flag := range []bool{true, false} { // flags first, in the program's order
 		for _, word := range args[1:] {
 			if strings.HasPrefix(word, "-") == flag {
 				words = append(words, word)
@@ -53,7 +53,7 @@ func (d *desk) on(line *cmdline.Line, args ...string) int {
 	return line.Exit(d.Context(), app.RunContext(d.Context(), args), false)
 }
 
-// has is what a file holds, "" where there is none.
+// has returns the content of a file, "" if there is none.
 func (d *desk) has(path string) string {
 	d.Helper()
 	text, err := os.ReadFile(path)
@@ -143,7 +143,7 @@ func TestWhatIsRefusedWritesNothing(t *testing.T) {
 	}
 }
 
-// A person sees the change, and says yes or no.
+// A person sees the change, and answers yes or no.
 func TestAPersonIsAskedFirst(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]int{"y": 0, "n": run.ExitApproval} {
@@ -171,7 +171,7 @@ func TestAClientIsConfiguredOnce(t *testing.T) {
 	}
 }
 
-// What is not the gate's to take out says so with what to do, and is no entry that is not there.
+// An entry that the gate cannot remove is reported with the next step, and not as absent.
 func TestAnEntryThatCannotBeTakenOutIsSaid(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

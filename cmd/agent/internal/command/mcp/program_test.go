@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// shell returns a program that runs scripts where the real one runs commands of the agent.
+// shell returns a program that runs scripts in place of the agent's commands.
 func shell() *program { return &program{path: "/bin/sh", env: []string{"PATH=" + os.Getenv("PATH")}} }
 
 func TestACommandIsToldOfAsItGoes(t *testing.T) {
@@ -58,7 +58,7 @@ func TestABoundedBufferKeepsWhatFits(t *testing.T) {
 	}
 }
 
-// The end of a call interrupts the command, which gets to put everything back.
+// The end of a call interrupts the command, which may still restore everything.
 func TestACancelledCommandIsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -78,7 +78,7 @@ func TestACancelledCommandIsInterrupted(t *testing.T) {
 	}
 }
 
-// A command has nobody to ask: no terminal, not even by name.
+// A command cannot ask anyone: it has no terminal, not even by name.
 func TestACommandHasNoTerminal(t *testing.T) {
 	t.Parallel()
 	ended, err := shell().Run(t.Context(), []string{"-c", "if (: < /dev/tty) 2>/dev/null; then echo asks; else echo alone; fi"}, "", func(string) {})
@@ -95,7 +95,7 @@ func TestAProgramThatIsNotThereIsTrouble(t *testing.T) {
 	}
 }
 
-// What says yes for everybody, what changes the documents and the server's own token do not reach a command.
+// A command does not inherit a general yes, settings that change the documents, or the server's own token.
 func TestACommandGetsNobodysYes(t *testing.T) {
 	t.Parallel()
 	all := []string{"PATH=/bin", "AGENT_YES=true", "AGENT_JSON=1", "AGENT_WORKSPACE=/elsewhere", tokenVariable + "=secret", "AGENT_DATABASE_URL=postgres://x", "AGENT_YESTERDAY=1"}
@@ -109,8 +109,8 @@ func TestACommandGetsNobodysYes(t *testing.T) {
 	}
 }
 
-// No command leaves anything behind in this process.
+// No command leaves a goroutine behind in this process.
 func TestMain(m *testing.M) {
-	// The clock of the expressions that paint a diff goes on for a while.
+	// The clock of the expressions that colour a diff runs on for a while.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }

@@ -43,7 +43,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// says runs `agent plan` on a command line, with in as its standard input where that has none of its own.
+// says runs `agent plan` on a command line, with in as the standard input of commands that have none of their own.
 func (d *desk) says(t *testing.T, in string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, log bytes.Buffer
@@ -73,7 +73,7 @@ func (d *desk) add(t *testing.T, state crew.PlanState, owner string) crew.Plan {
 	return d.read(t, p.ID)
 }
 
-// read is a plan as the record has it.
+// read returns a plan from the record.
 func (d *desk) read(t *testing.T, id int64) crew.Plan {
 	t.Helper()
 	p, err := d.db.Plans().Plan(t.Context(), id)
@@ -83,7 +83,7 @@ func (d *desk) read(t *testing.T, id int64) crew.Plan {
 	return p
 }
 
-// refused checks the exit code of an error, and that it says these words and what to do next.
+// refused checks the exit code of an error, and that it or its next step contains these words.
 func refused(t *testing.T, what string, err error, exit int, words string) {
 	t.Helper()
 	if err == nil {
@@ -96,7 +96,7 @@ func refused(t *testing.T, what string, err error, exit int, words string) {
 	}
 }
 
-// A plan that is not named is the newest that is not over; a name that is none is never taken for it where something is given up.
+// Without a name, a command takes the newest plan that is not over. An invalid or missing name never drops that plan.
 func TestAPlanIsFoundByItsNumber(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -123,7 +123,7 @@ func TestAPlanIsFoundByItsNumber(t *testing.T) {
 			refused(t, act+" "+name, err, run.ExitUsage, words)
 		}
 	}
-	d.env["AGENT_WORKSPACE"] = d.dir // has a plan
+	d.env["AGENT_WORKSPACE"] = d.dir // a plan exists there
 	for _, args := range [][]string{{"drop"}, {"drop", ""}} {
 		_, _, err := d.says(t, "", args...)
 		refused(t, strings.Join(args, " "), err, run.ExitUsage, "no plan was named")
@@ -147,7 +147,7 @@ func TestWhatMayBeDropped(t *testing.T) {
 		{crew.Awaiting, "", 0, ""},
 		{crew.Failed, "", 0, ""},
 		{crew.Dropped, "", 0, ""},
-		{crew.Building, "nobody", 0, ""}, // it died
+		{crew.Building, "nobody", 0, ""}, // its process has died
 		{crew.Building, sandbox.Owner(), run.ExitConflict, "works on plan"},
 		{crew.Delivered, "", run.ExitUsage, "was delivered by run"},
 	} {
@@ -167,13 +167,13 @@ func TestWhatMayBeDropped(t *testing.T) {
 	}
 }
 
-// name is a plan as an argument names it.
+// name returns the argument that names a plan.
 func name(p crew.Plan) string {
 	text, _ := json.Marshal(p.ID)
 	return string(text)
 }
 
-// `agent plan edit --print` writes the plan as a file in TOML, --file reads one back, and --new makes a plan without a planner.
+// `agent plan edit --print` writes the plan as a TOML file, --file reads one back, and --new makes a plan without a planner.
 func TestAPlanGoesOutAndBack(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -203,13 +203,13 @@ func TestAPlanGoesOutAndBack(t *testing.T) {
 	if _, _, err := d.says(t, strings.ReplaceAll(text, "second", "other"), "edit", "--file", "-", name(was)); err != nil {
 		t.Fatal(err)
 	}
-	// What is done stays; what failed waits again, with its tries.
+	// A finished task stays; a failed one waits again, with its tries.
 	if got := d.read(t, was.ID); got.State != crew.Paused || got.Tasks[0].State != crew.Done || got.Tasks[1].State != crew.Waiting || got.Tasks[1].Title != "other" || got.Tasks[1].Tries != 2 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// A file that does not hold changes nothing, and says where.
+// An invalid file changes nothing, and the error names the place.
 func TestAPlanThatDoesNotHoldIsNotKept(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -265,7 +265,7 @@ func TestWhatIsAtWorkOrOverIsNotEdited(t *testing.T) {
 	}
 }
 
-// In an editor, at a terminal. What others did with the plan meanwhile is not overwritten by what the person had before.
+// The plan is edited in an editor, at a terminal. A change by others in the meantime is not overwritten with older text.
 func TestAPlanIsEdited(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -304,7 +304,7 @@ func TestAPlanIsEdited(t *testing.T) {
 	}
 }
 
-// slow is an editor that edits when something else was done.
+// slow returns an editor that edits after do has run.
 func (d *desk) slow(t *testing.T, editor string, do func()) string {
 	t.Helper()
 	top := t.TempDir()
@@ -356,7 +356,7 @@ func TestPlansAreListed(t *testing.T) {
 	}
 }
 
-// A goal is one argument, or a file of one.
+// A goal is one argument, or a file that contains it.
 func TestAGoalIsRead(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -376,7 +376,7 @@ func TestAGoalIsRead(t *testing.T) {
 	}
 }
 
-// The tree shows each task once, below what it waits for, whatever the graph is like and whatever the titles hold.
+// The tree shows each task once, below its dependencies, whatever the shape of the graph and the text of the titles.
 func TestTheTreeOfAPlan(t *testing.T) {
 	t.Parallel()
 	p := crew.Plan{ID: 7, Workspace: "/w\x1b[1m", Goal: "a\nb\x1b[2J", State: crew.Failed, Why: "task 3", Run: "1k3", Tasks: []crew.Task{

@@ -21,8 +21,8 @@ import (
 	"agent/verify"
 )
 
-// carries has the bench carry out a plan: each of texts is what a task makes of till.py, which was proved on what the one before
-// left; the last one is delivered. The orders are kept.
+// carries makes the bench carry out a plan: each of texts is one task's version of till.py, proved on the previous one;
+// the last one is delivered. It returns the orders.
 func (b *bench) carries(texts ...string) *[]order {
 	orders := &[]order{}
 	b.carry = func(ctx *cli.Context, s *wire.Session, o order) (builder.Result, error) {
@@ -57,7 +57,7 @@ func (b *bench) carries(texts ...string) *[]order {
 	return orders
 }
 
-// By a plan the pull request has one commit a task, and the files of the whole; carried on after a kill it has them once.
+// With a plan, the pull request has one commit for each task, and the files of the whole; resumed after a kill, it has them once.
 func TestAPlanBecomesOneCommitATask(t *testing.T) {
 	for name, c := range map[string]struct{ moved, want string }{
 		"the base stays": {"", "step 3\nstep 2\nstep 1"},
@@ -96,7 +96,7 @@ func TestAPlanBecomesOneCommitATask(t *testing.T) {
 			if out := forgetest.Run(t, bare, "fsck", "--strict"); out != "" {
 				t.Error(out)
 			}
-			// Opened again, it is found with its commits.
+			// A second opening finds it with its commits.
 			at := b.git.At(t, "shop/till", d.Head)
 			o := b.opened("--workspace", d.workspace(t, b), "--run", d.Runs[0], "--repo", "shop/till")
 			if !o.Existed || o.Commit != at || len(o.Commits) < 3 {
@@ -106,7 +106,7 @@ func TestAPlanBecomesOneCommitATask(t *testing.T) {
 	}
 }
 
-// What a plan came to that delivered nothing is said, and stops there.
+// The result of a plan that delivered nothing is reported, and the passage stops there.
 func TestAPlanThatFailsStops(t *testing.T) {
 	b := newBench(t, till)
 	b.carry = func(*cli.Context, *wire.Session, order) (builder.Result, error) {
@@ -118,7 +118,7 @@ func TestAPlanThatFailsStops(t *testing.T) {
 	}
 }
 
-// workspace is the directory of the agent's own.
+// workspace returns the agent's own directory for the passage.
 func (d Passage) workspace(t *testing.T, b *bench) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "agent", "forge", "*", "shop", "till", "runs", d.ID))

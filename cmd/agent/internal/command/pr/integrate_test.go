@@ -15,7 +15,7 @@ import (
 	"agent/verify"
 )
 
-// commented is a bench with a pull request on which ada said three things.
+// commented returns a bench with a pull request on which ada made three comments.
 func commented(t *testing.T) *bench {
 	b := newBench(t, till)
 	b.git.Commit(t, "shop/till", "feature", "change", map[string]string{"till.py": "ONE\ntwo\nthree\nfour\nfive\n"})
@@ -27,7 +27,7 @@ func commented(t *testing.T) *bench {
 	return b
 }
 
-// rows are the comments in the record, as thread:state:commit.
+// rows returns the states of the comments in the record.
 func (b *bench) rows() (list []string) {
 	b.t.Helper()
 	rows, err := b.db.ReviewComments(b.t.Context(), store.Repository{Host: strings.TrimPrefix(b.git.URL, "http://"), Slug: "shop/till"}, 1)
@@ -40,7 +40,7 @@ func (b *bench) rows() (list []string) {
 	return list
 }
 
-// log are the subjects of the commits of the pull request.
+// log returns the subjects of the commits of the pull request.
 func (b *bench) log() string {
 	return forgetest.Run(b.t, b.git.Bare("shop/till"), "log", "--format=%s", "main..feature")
 }
@@ -72,7 +72,7 @@ func TestCommentsAreTakenUpAndAnswered(t *testing.T) {
 	if got := strings.Join(b.rows(), " "); got != "answered answered answered" {
 		t.Error(got)
 	}
-	// Nothing is said or done twice; what somebody says then is new.
+	// Nothing is said or done twice; a later comment is new.
 	b.finds()
 	n := len(b.hub.Shown()[0].Comments)
 	if d, _ := b.reviewed("--integrate", "1"); len(d.Comments) != 0 || len(b.hub.Shown()[0].Comments) != n {
@@ -84,7 +84,7 @@ func TestCommentsAreTakenUpAndAnswered(t *testing.T) {
 	if err != nil || !strings.Contains(out, "comment by ada on the whole: nothing was changed") {
 		t.Errorf("%s %v", out, err)
 	}
-	// Of some people alone.
+	// Only comments of one author are integrated.
 	b.hub.Say(1, "", 0, "and now?")
 	if d, _ := b.reviewed("--integrate", "--author", "grace", "1"); len(d.Comments) != 0 {
 		t.Errorf("%+v", d.Comments)
@@ -92,7 +92,7 @@ func TestCommentsAreTakenUpAndAnswered(t *testing.T) {
 	b.refused(run.ExitUsage, "--author is about", "review", "--author", "ada", "1")
 }
 
-// Killed before the push, before the answer, and before the answer is recorded: the rest is done, once.
+// Killed before the push, before the answer, and before the answer is recorded, the command does the rest, once.
 func TestAKilledIntegrationIsTakenUp(t *testing.T) {
 	b := commented(t)
 	refuse := filepath.Join(b.git.Bare("shop/till"), "hooks", "pre-receive")
@@ -110,13 +110,13 @@ func TestAKilledIntegrationIsTakenUp(t *testing.T) {
 	if err := os.Remove(refuse); err != nil {
 		t.Fatal(err)
 	}
-	// It is not found again: the next ones are.
+	// The first change is not searched again, only the next ones.
 	b.finds("", "")
 	d, exit := b.reviewed("--integrate", "1")
 	if exit != run.ExitDone || len(d.Comments) != 3 || d.Comments[0].Commit == "" || b.log() != "Take up a comment by ada on till.py\nchange" {
 		t.Fatalf("%+v, exit code %d: %s", d, exit, b.log())
 	}
-	// The answer is on the forge, and the record does not know.
+	// The answer is on the forge, but the record does not know it.
 	rows, err := b.db.ReviewComments(t.Context(), store.Repository{Host: strings.TrimPrefix(b.git.URL, "http://"), Slug: "shop/till"}, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestACommentIsNotTakenUpOverPeoplesCommits(t *testing.T) {
 	if exit != run.ExitDone || len(d.Comments) != 3 || d.Comments[0].Commit != "" || !strings.Contains(d.Comments[0].Answer, "others pushed") || b.log() != "by hand\nby hand\nchange" {
 		t.Errorf("%+v, exit code %d: %s", d, exit, b.log())
 	}
-	// Trouble of the machine is no answer.
+	// A failure of the machine is not an answer.
 	b.hub.Say(1, "", 0, "and more")
 	b.find = func(*cli.Context, *wire.Session, order) (run.Document, error) {
 		return run.Document{State: run.Failed, Verdict: verify.Infra, Exit: run.ExitInfra, Error: &run.Problem{Message: "the disk is full"}}, nil

@@ -37,7 +37,7 @@ type bench struct {
 	dir  string // the clone
 	env  map[string]string
 	runs int
-	// What stands for the gates and the clock; nil for themselves.
+	// These replace the gates and the clock; nil means the real ones.
 	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
 	find  func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
 	sleep func(ctx context.Context, d time.Duration) error
@@ -61,13 +61,13 @@ func newBench(t *testing.T, files map[string]string) *bench {
 	return b
 }
 
-// promoted records a run that was proved on the clone as it is, and wrote after to a file.
+// promoted records a run that was proved on the clone in its current state, and writes after to a file.
 func (b *bench) promoted(intent, name, before, after string, unproven ...verify.Unproven) string {
 	b.t.Helper()
 	return b.promotedIn(b.dir, intent, name, before, after, unproven...)
 }
 
-// promotedIn is promoted in another directory.
+// promotedIn is like promoted, in another directory.
 func (b *bench) promotedIn(dir, intent, name, before, after string, unproven ...verify.Unproven) string {
 	b.t.Helper()
 	must := func(err error) {
@@ -109,7 +109,7 @@ func (b *bench) agent(args ...string) (stdout, stderr string, err error) {
 	return out.String(), told.String(), err
 }
 
-// opened is what `pr open --json` prints.
+// opened returns the document of `pr open --json`.
 func (b *bench) opened(args ...string) (o Opened) {
 	b.t.Helper()
 	out, _, err := b.agent(append([]string{"open", "--json"}, args...)...)
@@ -122,7 +122,7 @@ func (b *bench) opened(args ...string) (o Opened) {
 	return o
 }
 
-// refused is a command that does not work, with a part of what it says and its exit code.
+// refused runs a command that must fail with this exit code, and with says in its message.
 func (b *bench) refused(exit int, says string, args ...string) {
 	b.t.Helper()
 	_, _, err := b.agent(args...)
@@ -176,7 +176,7 @@ func TestARunBecomesAPullRequestOnce(t *testing.T) {
 		t.Error(out)
 	}
 	b.namesThePull(id)
-	// Text for people, and the working tree is as it was.
+	// The output is text for people, and the working tree is unchanged.
 	out, _, err := b.agent("open")
 	if err != nil || !strings.Contains(out, "pull request 1 is there already: "+b.git.URL) || !strings.Contains(out, "round prices up (run "+id+")") {
 		t.Errorf("%s %v", out, err)
@@ -186,7 +186,7 @@ func TestARunBecomesAPullRequestOnce(t *testing.T) {
 	}
 }
 
-// namesThePull has what `agent review` and `agent blame` read of a run name its pull request, and the review that it was made for.
+// namesThePull checks that `agent review` and `agent blame` name a run's pull request, and the review that it was made for.
 func (b *bench) namesThePull(id string) {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -208,8 +208,8 @@ func (b *bench) namesThePull(id string) {
 func TestSeveralRunsAreSeveralCommitsAndPeoplesStay(t *testing.T) {
 	b := newBench(t, till)
 	one := b.promoted("first", "till.py", till["till.py"], "ONE\ntwo\nthree\nfour\nfive\n")
-	// The person has nothing committed in between, so that the second was proved on other files
-	// than the first commit leaves only where the clone is the same.
+	// The person commits nothing in between, so the second run was proved on files that equal those after the first
+	// commit only where the clone is unchanged.
 	two := b.promoted("second", "till.py", "ONE\ntwo\nthree\nfour\nfive\n", "ONE\ntwo\nthree\nfour\nFIVE\n", verify.Unproven{Gate: "tests", Kind: "no-tests", Reason: "no test ran"})
 	o := b.opened("--run", one, "--run", two, "--head", "prices", "--title", "Both")
 	if len(o.Commits) != 2 || o.Head != "prices" || o.Title != "Both" || !o.Draft || !b.hub.Shown()[0].Draft {
@@ -222,10 +222,10 @@ func TestSeveralRunsAreSeveralCommitsAndPeoplesStay(t *testing.T) {
 	if b.git.At(t, "shop/till", "prices") != person {
 		t.Error("a person's commit is gone")
 	}
-	// A branch of that name that is somebody else's.
+	// A branch with that name belongs to someone else.
 	b.git.Commit(t, "shop/till", "theirs", "by hand", map[string]string{"more.py": "x\n"})
 	b.refused(run.ExitApproval, "holds no commit of run "+one, "open", "--run", one, "--head", "theirs")
-	// Neither does the name of a run in a message make it one: other files came with it, or other lines.
+	// The name of a run in a message does not make a commit that of the run if other files or other lines came with it.
 	b.git.Commit(t, "shop/till", "more", "round up\n\nAgent-Run: "+one, map[string]string{"till.py": "ONE\ntwo\nthree\nfour\nfive\n", "more.py": "x\n"})
 	b.refused(run.ExitApproval, "holds no commit of run "+one, "open", "--run", one, "--head", "more")
 	b.git.Commit(t, "shop/till", "other", "round up\n\nAgent-Run: "+one, map[string]string{"till.py": "EVIL\ntwo\nthree\nfour\nfive\n"})
@@ -235,7 +235,7 @@ func TestSeveralRunsAreSeveralCommitsAndPeoplesStay(t *testing.T) {
 func TestAKilledOpeningIsTakenUp(t *testing.T) {
 	b := newBench(t, till)
 	id := b.promoted("round up", "till.py", till["till.py"], "ONE\ntwo\nthree\nfour\nfive\n")
-	// It died once the branch was pushed; main has moved since.
+	// The process died after the push of the branch; main has moved since.
 	dry := b.opened("--dry-run")
 	forgetest.Run(t, b.git.Bare("shop/till"), "fetch", "-q", filepath.Join(os.Getenv("XDG_CACHE_HOME"), "agent", "forge", strings.ReplaceAll(strings.TrimPrefix(b.git.URL, "http://"), ":", "_"), "shop/till/objects.git"), dry.Commit+":refs/heads/agent/"+id)
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"other.py": "x\n"})
@@ -257,16 +257,16 @@ func TestWhatCannotBeOpenedIsTold(t *testing.T) {
 	b.refused(run.ExitUsage, "no address of a repository", "open", "--repo", "ext::sh -c id")
 	b.refused(run.ExitUsage, "not found", "open", "--repo", "shop/other")
 
-	// The base moved where the change is not: it has to be judged again, for which an engine is needed.
+	// The base moved outside the change: the change must be judged again, which needs an engine.
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"other.py": "x\n"})
 	b.refused(run.ExitInfra, "no container engine answers", "open")
 	if o := b.opened("--dry-run"); !strings.Contains(o.Commits[0].Again, "it would be judged again") {
 		t.Errorf("%+v", o)
 	}
-	// The same lines.
+	// The base changed the same lines.
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"till.py": "uno\ntwo\nthree\nfour\nfive\n"})
 	b.refused(run.ExitConflict, "other lines than the change was made for in till.py", "open")
-	// The change is there.
+	// The base already has the change.
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"till.py": "ONE\ntwo\nthree\nfour\nfive\n"})
 	b.refused(run.ExitUsage, "has the change of run "+id+" already", "open")
 
@@ -301,7 +301,7 @@ func TestAnEmptyRepositoryIsTold(t *testing.T) {
 	b.refused(run.ExitUsage, "is empty", "open")
 }
 
-// The user's own helper opens the forge where no token is configured; one of the repository is not asked.
+// If no token is configured, the user's own credential helper provides one; the repository's helper is not asked.
 func TestTheUsersOwnCredentialHelper(t *testing.T) {
 	b := newBench(t, till)
 	b.promoted("round up", "till.py", till["till.py"], "ONE\ntwo\nthree\nfour\nfive\n")

@@ -21,7 +21,7 @@ import (
 	"agent/verify/policy"
 )
 
-// pull opens a pull request of a branch as its author would.
+// pull opens a pull request for a branch as its author would.
 func (b *bench) pull(head string) int {
 	b.t.Helper()
 	f, err := github.New(forge.Address{Base: b.git.URL, Owner: "shop", Name: "till"}, forgetest.Token)
@@ -35,7 +35,7 @@ func (b *bench) pull(head string) int {
 	return p.Number
 }
 
-// verdict is what a run that judged says.
+// verdict returns the document of a run that judged.
 func verdict(v verify.Verdict, exit int, holds []policy.Hold, gates ...verify.Gate) run.Document {
 	state := run.Done
 	if exit != run.ExitDone {
@@ -44,8 +44,8 @@ func verdict(v verify.Verdict, exit int, holds []policy.Hold, gates ...verify.Ga
 	return run.Document{Run: "0kj", State: state, Verdict: v, Exit: exit, Candidates: []gate.Document{{Verdict: v, Gates: gates, Holds: holds}}}
 }
 
-// judges has the bench judge with a given verdict, and keeps what was asked and till.py before and
-// after.
+// judges makes the bench judge with a given verdict. It returns the last intent, with till.py after and before the
+// change.
 func (b *bench) judges(doc run.Document) (asked *string) {
 	asked = new(string)
 	b.prove = func(_ *cli.Context, _ *wire.Session, of comparison, intent string) (run.Document, error) {
@@ -57,7 +57,7 @@ func (b *bench) judges(doc run.Document) (asked *string) {
 	return asked
 }
 
-// reviewed is what `pr review --json` prints, and its exit code.
+// reviewed returns the document of `pr review --json`, and its exit code.
 func (b *bench) reviewed(args ...string) (d Reviewed, exit int) {
 	b.t.Helper()
 	out, stderr, err := b.agent(append([]string{"review", "--json"}, args...)...)
@@ -91,7 +91,7 @@ func TestAReviewSaysEachFindingOnce(t *testing.T) {
 	if exit != run.ExitFail || d.Posted != 1 || d.Known != 0 || d.Commit != head || d.Run != "0kj" || len(d.Findings) != 2 || d.Findings[0].Severity != "major" || d.Fork {
 		t.Errorf("%+v, exit code %d", d, exit)
 	}
-	// Judged on where it left main, not on what main holds by now.
+	// It is judged on the commit where it left main, not on the current main.
 	if *asked != "pull request 1\nONE\ntwo\nthree\nfour\nfive\non\n"+till["till.py"] {
 		t.Errorf("judged %s", *asked)
 	}
@@ -109,10 +109,10 @@ func TestAReviewSaysEachFindingOnce(t *testing.T) {
 		t.Errorf("%q", shown.Statuses)
 	}
 
-	// The next push fixes it.
+	// The next push fixes the finding.
 	b.git.Commit(t, "shop/till", "feature", "better", map[string]string{"till.py": "eins\ntwo\nthree\nfour\nfive\n"})
 	b.judges(verdict(verify.Pass, run.ExitDone, nil, verify.Gate{Name: "lint", Verdict: verify.Pass}))
-	for _, fixed := range []int{1, 0} { // answered once
+	for _, fixed := range []int{1, 0} { // the answer comes only once
 		if d, exit := b.reviewed("1"); exit != run.ExitDone || d.Fixed != fixed || d.Posted != 0 || d.Verdict != verify.Pass {
 			t.Errorf("%+v, exit code %d", d, exit)
 		}
@@ -153,7 +153,7 @@ func TestWhatCannotBeReviewedIsTold(t *testing.T) {
 	b.refused(run.ExitUsage, "not found", "review", "7")
 	b.refused(run.ExitUsage, "changes no file", "review", "2")
 	b.refused(run.ExitInfra, "no container engine answers", "review", "1")
-	// Trouble of the machine is no verdict.
+	// A failure of the machine is not a verdict.
 	b.judges(run.Document{State: run.Failed, Verdict: verify.Infra, Exit: run.ExitInfra, Candidates: []gate.Document{}, Error: &run.Problem{Kind: run.ProblemInfra, Message: "x", Next: "y"}})
 	if _, _, err := b.agent("review", "1"); exitOf(t, err) != run.ExitInfra || len(b.hub.Shown()[0].Statuses) != 0 {
 		t.Errorf("%v %q", err, b.hub.Shown()[0].Statuses)
@@ -162,7 +162,7 @@ func TestWhatCannotBeReviewedIsTold(t *testing.T) {
 	b.refused(run.ExitUsage, "is merged", "review", "1")
 	b.hub.Close(2, false)
 	b.refused(run.ExitUsage, "is closed", "review", "2")
-	// A branch that was deleted meanwhile is still known by the number.
+	// A branch that was deleted meanwhile is still known by the pull request's number.
 	b.git.Commit(t, "shop/till", "gone", "change", map[string]string{"till.py": "ONE\n"})
 	n := b.pull("gone")
 	forgetest.Run(t, b.git.Bare("shop/till"), "update-ref", "-d", "refs/heads/gone")

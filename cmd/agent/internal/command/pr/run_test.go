@@ -20,7 +20,7 @@ import (
 	"agent/verify"
 )
 
-// passed is what `pr run --json` prints, and its exit code.
+// passed returns the document of `pr run --json`, and its exit code.
 func (b *bench) passed(args ...string) (d Passage, exit int) {
 	b.t.Helper()
 	out, told, err := b.agent(append([]string{"run", "--json"}, args...)...)
@@ -30,7 +30,7 @@ func (b *bench) passed(args ...string) (d Passage, exit int) {
 	return d, exitOf(b.t, err)
 }
 
-// everyBuild has the build of each new branch of the agent fail as long as till.py lacks a text.
+// everyBuild makes the build of each new branch of the agent fail as long as till.py lacks a text.
 func (b *bench) everyBuild(wanted string) {
 	seen := map[string]bool{}
 	b.sleep = func(context.Context, time.Duration) error {
@@ -80,7 +80,7 @@ func TestTheWholeWay(t *testing.T) {
 	b.refused(run.ExitUsage, "none that could be carried on", "run", "--resume", "shop/till")
 }
 
-// Killed in each state and resumed: there is one run, one pull request, one commit and one answer of each.
+// A passage that is killed in each state and resumed has one run, one pull request, and one commit and answer of each kind.
 func TestAPassageIsResumedInEachState(t *testing.T) {
 	b := newBench(t, till)
 	b.judges(verdict(verify.Pass, run.ExitDone, nil))
@@ -114,7 +114,7 @@ func TestAPassageIsResumedInEachState(t *testing.T) {
 	if err != nil || n.State != store.SelfReview || n.Number != 1 {
 		t.Fatalf("%+v %v", n, err)
 	}
-	// As if each state had ended and its end were not recorded.
+	// Each state has ended, but its end was not recorded.
 	b.finds()
 	for _, state := range []store.IntegrationState{store.Building, store.PROpen, store.SelfReview, store.CIWatch, store.Reviewing} {
 		n.State = state
@@ -153,7 +153,7 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 	if d, exit = b.passed("--resume", "shop/till"); exit != run.ExitFail || len(*orders) != 2 || (*orders)[1].goal != (*orders)[0].goal || (*orders)[1].given != (*orders)[0].given {
 		t.Errorf("it is carried on for something else: %+v, exit code %d\n%+v", d, exit, *orders)
 	}
-	// Somebody empties the cache. The build says nothing; then nobody waits for it.
+	// The cache is emptied. The build reports nothing, and after the timeout the command no longer waits.
 	if err := os.RemoveAll((*orders)[0].dir); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 	if d, exit = b.passed("--resume", "shop/till"); exit != run.ExitFail || d.State != store.Broken || d.Why != "the pull request was closed" {
 		t.Errorf("%+v, exit code %d", d, exit)
 	}
-	// Given up, and begun anew.
+	// The passage is given up, and a new one begun.
 	b.finds("", "due\n")
 	if d, exit = b.passed("--goal", "round down", "shop/till"); exit != run.ExitFail {
 		t.Errorf("%+v", d)
@@ -189,7 +189,7 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 	} {
 		b.refused(run.ExitUsage, says, append([]string{"run"}, args...)...)
 	}
-	// What could not be begun keeps nothing else from it.
+	// A passage that could not begin does not block another.
 	if n, err := b.db.OpenIntegration(t.Context(), store.Repository{Host: strings.TrimPrefix(b.git.URL, "http://"), Slug: "shop/till"}); !errors.Is(err, database.ErrNotFound) {
 		t.Errorf("%+v %v", n, err)
 	}

@@ -23,8 +23,8 @@ import (
 	"agent/verify"
 )
 
-// A webhook of a real server leads to a job, that to a pull request, and that to an answer; the bot is killed in the middle and
-// another one carries on: one pull request, one answer. A stranger's comment leads to nothing.
+// A webhook from a real server leads to a job, a pull request and an answer. The bot is killed in the middle and
+// another one continues: there is one pull request, and one answer. A stranger's comment has no effect.
 func TestAWebhookBecomesAPullRequestOnARealServer(t *testing.T) {
 	b, g := onGitea(t)
 	ctx := t.Context()
@@ -74,7 +74,7 @@ func TestAWebhookBecomesAPullRequestOnARealServer(t *testing.T) {
 	comment(g.Ada, "/agent run\nplease")
 	g.Await(t, "two comments", func() bool { return heard.Load() == 2 })
 
-	// Killed once the change is in the workspace: nobody records that.
+	// Killed once the change is in the workspace, which is not recorded.
 	first := asBot("killed")
 	if err := first.Decide(ctx); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestAWebhookBecomesAPullRequestOnARealServer(t *testing.T) {
 	if o := w.Do(ctx, j); !strings.Contains(o.Why, "killed once a change was found") {
 		t.Fatalf("%+v", o)
 	}
-	// Restarted.
+	// Another bot continues.
 	second := asBot("second")
 	if err := second.Work(ctx); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestAWebhookBecomesAPullRequestOnARealServer(t *testing.T) {
 	if n := answers(); n != 1 {
 		t.Errorf("%d answers", n)
 	}
-	if err := second.Look(ctx, time.Now().Add(-time.Hour)); err != nil { // polled too, it is the same comment
+	if err := second.Look(ctx, time.Now().Add(-time.Hour)); err != nil { // polled as well, it is the same comment
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -15,7 +15,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// exitOf is the exit code of an error.
+// exitOf returns the exit code of an error.
 func exitOf(t *testing.T, err error) int {
 	t.Helper()
 	if err == nil {
@@ -28,8 +28,8 @@ func exitOf(t *testing.T, err error) int {
 	return exit
 }
 
-// watched is what `pr watch --json` prints, with its exit code and how often it waited. then is
-// called instead of each wait.
+// watched returns the document of `pr watch --json`, its exit code and the number of waits. It calls then instead of
+// each wait.
 func (b *bench) watched(then func(n int), args ...string) (w Watched, exit, waits int, told string) {
 	b.t.Helper()
 	b.sleep = func(context.Context, time.Duration) error {
@@ -50,7 +50,7 @@ func TestBuildServersAreWatched(t *testing.T) {
 	b := newBench(t, till)
 	head := b.git.Commit(t, "shop/till", "feature", "change", map[string]string{"till.py": "ONE\n"})
 	b.pull("feature")
-	// No job at all is no pass.
+	// No job at all is not a pass.
 	w, exit, waits, _ := b.watched(nil, "--interval", "1m", "--timeout", "5m", "1")
 	if exit != run.ExitBudget || w.Outcome != "timeout" || waits != 6 || len(w.Jobs) != 0 {
 		t.Errorf("%+v, exit code %d after %d waits", w, exit, waits)
@@ -58,12 +58,12 @@ func TestBuildServersAreWatched(t *testing.T) {
 	b.hub.AddJob(forgetest.Job{Commit: head, Name: "lint", Status: "completed", Conclusion: "success"})
 	b.hub.AddJob(forgetest.Job{Commit: head, Name: "deploy", Status: "completed", Conclusion: "skipped"})
 	flaky := b.hub.AddJob(forgetest.Job{Commit: head, Name: "test", Status: "completed", Conclusion: "failure", Log: "collecting\n\x1b[31mAssertionError: 3 != 4\x1b[0m\n"})
-	// As it is.
+	// The jobs are taken as they are.
 	w, exit, waits, _ = b.watched(nil, "--no-rerun", "1")
 	if exit != run.ExitFail || w.Outcome != "failed" || w.Jobs[2].Log != "collecting\nAssertionError: 3 != 4" || waits != 0 || len(b.hub.Reruns()) != 0 {
 		t.Errorf("%+v, exit code %d after %d waits", w, exit, waits)
 	}
-	// Once more, and it passes.
+	// A second try passes.
 	w, exit, waits, told := b.watched(nil, "1")
 	if exit != run.ExitDone || w.Outcome != "passed" || waits != 1 || !slices.Equal(w.Flaky, []string{"test"}) || !slices.Equal(b.hub.Reruns(), []int64{flaky}) || !strings.Contains(told, "run again: test") {
 		t.Errorf("%+v, exit code %d after %d waits: %s", w, exit, waits, told)
@@ -71,7 +71,7 @@ func TestBuildServersAreWatched(t *testing.T) {
 	if w.Commit != head || len(w.Jobs) != 3 {
 		t.Errorf("%+v", w)
 	}
-	// Somebody pushes meanwhile.
+	// Someone pushes meanwhile.
 	var next string
 	w, exit, _, _ = b.watched(func(n int) {
 		if n == 1 {
@@ -104,7 +104,7 @@ func TestBuildServersAreWatched(t *testing.T) {
 	}
 }
 
-// Trouble of the forge is not known yet; a token that is no longer taken ends it.
+// After an error of the forge the outcome is unknown; a token that is no longer accepted ends the command.
 func TestTroubleOfTheForgeIsNoFailure(t *testing.T) {
 	b := newBench(t, till)
 	head := b.git.Commit(t, "shop/till", "feature", "change", map[string]string{"till.py": "ONE\n"})

@@ -9,7 +9,7 @@ import (
 	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 )
 
-// An editor is a script that writes a text over the file that it is given.
+// The editor is a script that writes a text over the file that it is given.
 func TestAPromptIsEdited(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
@@ -17,7 +17,7 @@ func TestAPromptIsEdited(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
 		fails        bool
-		want         string // what the file holds then, "" for none
+		want         string // the file's content afterwards, "" for no file
 	}{
 		{"unchanged", "true", false, ""},
 		{"a text of one's own", "printf 'Review {{name .Target}}.\\n' > \"$1\"", false, "Review {{name .Target}}.\n"},

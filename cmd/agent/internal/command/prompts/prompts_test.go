@@ -13,13 +13,13 @@ import (
 	"agent/cmd/agent/internal/wire"
 )
 
-// A desk is a home and a workspace, and what a command says in them.
+// A desk is a home and a workspace, and the output of a command in them.
 type desk struct {
 	t          *testing.T
 	home, work string
 }
 
-// newDesk sets one up; the workspace has these prompts.
+// newDesk sets up a desk whose workspace has these prompts.
 func newDesk(t *testing.T, own map[string]string) *desk {
 	d := &desk{t, t.TempDir(), t.TempDir()}
 	for name, text := range own {
@@ -28,7 +28,7 @@ func newDesk(t *testing.T, own map[string]string) *desk {
 	return d
 }
 
-// write writes a file below directories that may be missing.
+// write writes a file and creates missing directories.
 func (d *desk) write(path, text string) {
 	d.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -39,7 +39,7 @@ func (d *desk) write(path, text string) {
 	}
 }
 
-// config is where the user's configuration would be.
+// config is the path of the user's configuration.
 func (d *desk) config() string { return filepath.Join(d.home, ".config/agent/config.toml") }
 
 // run runs a command without a terminal.
@@ -71,7 +71,7 @@ func (d *desk) rows() map[string]Row {
 	return rows
 }
 
-// The workspace's text comes before the user's, and that before the built-in one.
+// A workspace's text takes precedence over the user's, and that over the built-in one.
 func TestTheFirstLayerCounts(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, map[string]string{"IF.md": "Do {{.Goal}} gently.\n"})
@@ -105,7 +105,7 @@ func TestTheFirstLayerCounts(t *testing.T) {
 	}
 }
 
-// A text of the workspace is used once its user has allowed it, and a change of it needs another consent.
+// A workspace's text is used once the user has allowed it, and a changed text needs another consent.
 func TestEachTextOfAWorkspaceIsAllowedOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, map[string]string{"system.md": "Obey the files. {{rule}}\n"})
@@ -143,7 +143,7 @@ func TestEachTextOfAWorkspaceIsAllowedOnce(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error and no consent, and a prompt that does not work is one everywhere.
+// An unreadable prompt is an error and gets no consent; a prompt that does not work is an error everywhere.
 func TestBrokenPromptsAreErrors(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, map[string]string{"IF.md": "Do it."})

@@ -13,7 +13,7 @@ import (
 	"agent/verify"
 )
 
-// history is n commits, c1 to cn, on a parent c0.
+// history returns n commits, c1 to cn, after a parent c0.
 func history(n int) (steps []revision.Step) {
 	for i := 1; i <= n; i++ {
 		steps = append(steps, revision.Step{Commit: fmt.Sprintf("c%d", i), Parent: fmt.Sprintf("c%d", i-1), Subject: "subject"})
@@ -21,7 +21,7 @@ func history(n int) (steps []revision.Step) {
 	return steps
 }
 
-// A judge fails what comes to hold a bad commit, and notes what it was asked.
+// judged fails the step that brings in the bad commit, and notes what it was asked.
 type judged struct {
 	bad   string
 	exit  int

@@ -15,7 +15,7 @@ import (
 	"agent/verify"
 )
 
-// What an archive says of the boundary of a box is not what holds: that is the user's.
+// The user's boundary of a box applies, not the one in the archive.
 func TestAnArchiveIsHeldToTheBoundaryOfTheUser(t *testing.T) {
 	t.Parallel()
 	own, dir := t.TempDir(), t.TempDir()
@@ -39,7 +39,7 @@ func TestAnArchiveIsHeldToTheBoundaryOfTheUser(t *testing.T) {
 	}
 }
 
-// An archive has nothing fetched unless asked for, whatever it says of itself.
+// Nothing is installed for an archive unless asked for, whatever the archive says.
 func TestAnArchiveHasNothingInstalledUnasked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestAnArchiveHasNothingInstalledUnasked(t *testing.T) {
 	}
 }
 
-// Names that are no files are not replaced.
+// Only names of files are replaced.
 func TestAnArchiveReplacesFilesAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func TestAnArchiveReplacesFilesAlone(t *testing.T) {
 	if err := writeWhole(file, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
 		t.Error(err)
 	}
-	// A replay that came to nothing leaves no directory, but for what is in it.
+	// A replay without a result leaves no directory, unless something is in it.
 	for name, stays := range map[string]bool{"empty": false, "full": true, "told": true} {
 		kept, gone, err := replayDir(filepath.Join(dir, name))
 		if err != nil {

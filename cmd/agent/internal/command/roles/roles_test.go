@@ -38,7 +38,7 @@ func put(t *testing.T, name, text string) {
 	}
 }
 
-// The way of the documents: the file of a role that is built in, changed, takes its place.
+// As the documentation describes, a changed copy of a built-in role's file takes its place.
 func TestARoleIsTakenFromTheTableAndPutBack(t *testing.T) {
 	t.Parallel()
 	p := place{t.TempDir(), t.TempDir()}
@@ -72,7 +72,7 @@ func TestARoleIsTakenFromTheTableAndPutBack(t *testing.T) {
 	}
 }
 
-// What a workspace brings is shown as its own, with nothing in it that steers the terminal, and trusted once.
+// A workspace's roles are shown as its own, without anything that controls the terminal, and trusted once.
 func TestRolesOfAWorkspaceAreTrustedOnce(t *testing.T) {
 	t.Parallel()
 	p := place{t.TempDir(), t.TempDir()}
@@ -97,7 +97,7 @@ func TestRolesOfAWorkspaceAreTrustedOnce(t *testing.T) {
 			t.Errorf("%v: %q, %v", args, log, err)
 		}
 	}
-	// Nothing is trusted where there is no place to keep that.
+	// Nothing is trusted if there is no place to store that.
 	put(t, file, text)
 	p.home = ""
 	if _, log, err := p.says(t, "--trust"); err == nil || strings.Contains(log, "trusted") {
@@ -105,7 +105,7 @@ func TestRolesOfAWorkspaceAreTrustedOnce(t *testing.T) {
 	}
 }
 
-// A file that is named after no role is told, and the table is shown all the same.
+// A file that is not named after a role is reported, and the table is still shown.
 func TestAFileOfNoRoleIsTold(t *testing.T) {
 	t.Parallel()
 	p := place{t.TempDir(), t.TempDir()}

@@ -10,7 +10,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// Each answer has the calls that were carried out for it, a line each.
+// Each answer has the calls that were carried out for it, one a line.
 func TestCallsThatWereMadeAreListed(t *testing.T) {
 	t.Parallel()
 	list := []conversation.Call{
@@ -30,7 +30,7 @@ func TestCallsThatWereMadeAreListed(t *testing.T) {
 	}
 }
 
-// What a model and its tools said is read as text, whatever is in it.
+// Output of a model and its tools is shown as text, whatever it contains.
 func TestCallsOfToolsAreShown(t *testing.T) {
 	t.Parallel()
 	ended := time.Now()

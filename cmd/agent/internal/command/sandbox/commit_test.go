@@ -20,7 +20,7 @@ import (
 	"agent/verify"
 )
 
-// ordered is what the flags of a command line ask for.
+// ordered returns the commit that the flags of a command line ask for.
 func ordered(t *testing.T, dir string, noPromote bool, args ...string) (order *run.CommitOrder, err error) {
 	t.Helper()
 	line := cmdlinetest.Unattended("")
@@ -73,7 +73,7 @@ func TestWhatIsAskedToBeCommitted(t *testing.T) {
 	}
 }
 
-// answered are the requests of one run.
+// answered is the list of a run's requests.
 type answered []calls.Exchange
 
 func (a answered) Exchanges(_ context.Context, run string) ([]calls.Exchange, error) {

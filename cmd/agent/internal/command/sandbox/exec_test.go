@@ -17,14 +17,14 @@ import (
 	"agent/sandbox/guest"
 )
 
-// attempted is an attempt of a command line with these settings.
+// attempted returns an attempt of a command line with these settings.
 func attempted(t *testing.T, line *cmdline.Line, env map[string]string) *Attempt {
 	t.Helper()
 	return &Attempt{Line: line, Settings: cmdlinetest.Settings(t, env, t.TempDir())}
 }
 
-// Where there is no terminal a command has pipes, and its output goes where the agent's own goes; beside a
-// document all of it goes to standard error.
+// Without a terminal a command has pipes, and its output goes to the agent's streams. If there is a document, all of it
+// goes to standard error.
 func TestACommandWithoutATerminalIsShown(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ json, stdout, stderr string }{{"false", "to out", "to err"}, {"true", "", "to outto err"}} {
@@ -46,7 +46,7 @@ func TestACommandWithoutATerminalIsShown(t *testing.T) {
 	}
 }
 
-// TestACommandAtATerminalHasOne is not parallel: a signal for all terminals of the process is sent.
+// TestACommandAtATerminalHasOne is not parallel: it sends a signal that concerns all terminals of the process.
 func TestACommandAtATerminalHasOne(t *testing.T) {
 	p := cmdlinetest.NewPerson(t, nil)
 	a := attempted(t, p.Line, nil)
@@ -60,7 +60,7 @@ func TestACommandAtATerminalHasOne(t *testing.T) {
 	if got := <-by.Console.Typed; string(got) != "\x03" {
 		t.Errorf("typed %q", got)
 	}
-	// What the program draws is its own business.
+	// The program may draw whatever it likes.
 	if _, err := io.WriteString(by.Console.Stdout, "\x1b[31mred"); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestACommandAtATerminalHasOne(t *testing.T) {
 		t.Errorf("resized to %+v", got)
 	}
 	by.End()
-	// With input of its own it has pipes here too.
+	// With its own input it has pipes here too.
 	by, err = a.attend(t.Context(), board, exec.Work{Stdin: []byte{}})
 	if err != nil || by.Terminal != nil {
 		t.Errorf("with input: %+v, %v", by.Terminal, err)

@@ -20,7 +20,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// configured are the settings of a user with this configuration.
+// configured returns the settings of a user with this configuration.
 func configured(t *testing.T, env map[string]string, text string) config.Settings {
 	t.Helper()
 	top := t.TempDir()
@@ -53,12 +53,12 @@ func TestAKnownProgramIsStartedByItsRecipe(t *testing.T) {
 			t.Errorf("the key is in %q", text)
 		}
 	}
-	// What no recipe is for is run as it is.
+	// A program without a recipe is run as it is.
 	plain := exec.Work{Command: []string{"sed", "-i"}}
 	if f, err := follow(configured(t, env, ""), &plain); err != nil || f != nil || plain.Start != nil || plain.Model {
 		t.Errorf("%+v, %v", f, err)
 	}
-	// One that asks no model, and reaches nothing, is no model's work.
+	// A program that asks no model, and reaches nothing, does not count as a model's work.
 	tidy := exec.Work{Command: []string{"/usr/bin/tidy", "x"}}
 	if f, err := follow(configured(t, nil, "[exec.tidy]\ndebian = [\"tidy\"]\n"), &tidy); err != nil || f.gateway != nil || tidy.Model || tidy.Start[0] != "/usr/bin/tidy" {
 		t.Errorf("%+v, %+v, %v", f, tidy, err)
@@ -84,7 +84,7 @@ func TestWhatARecipeLacksIsToldBeforeAnythingIsBuilt(t *testing.T) {
 	}
 }
 
-// What a program asked is told, and a cap that it reached ends the run.
+// The program's requests are reported, and a cap that it reached ends the run.
 func TestWhatWasSpentIsTold(t *testing.T) {
 	t.Parallel()
 	opened := func(limits llm.Limits) *gateway.Gateway {
@@ -106,7 +106,7 @@ func TestWhatWasSpentIsTold(t *testing.T) {
 	}
 }
 
-// askOnce asks a gateway, which lets nothing through.
+// askOnce asks a gateway that lets nothing through.
 func askOnce(t *testing.T, g *gateway.Gateway) {
 	t.Helper()
 	w := httptest.NewRecorder()

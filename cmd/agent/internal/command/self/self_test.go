@@ -43,14 +43,14 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 	}
 }
 
-// Settings of a user who chose nothing, and of one who chose that nobody need be there. There is no database, which ends
-// a rebuild where its image would be proved.
+// These are the settings of a user who chose nothing, and of one who chose that no person need be there. There is no
+// database, so a rebuild ends where its image would be proved.
 var (
 	usual      = config.Settings{"database_url": {Text: "nowhere", Origin: "a test"}, "yes": {Text: "true", Origin: "a test"}}
 	unattended = config.Settings{"database_url": usual["database_url"], "yes": usual["yes"], "self.unattended": {Text: "true", Origin: "a test"}}
 )
 
-// A program is a workspace and the journal of a rebuild that has no version yet.
+// A program is a workspace and the journal of a rebuild without a version.
 type program struct {
 	base    *workspace.Manifest
 	dir     string
@@ -58,7 +58,7 @@ type program struct {
 	inner   *checkpoint.Approver
 }
 
-// newProgram has one package that nothing protects.
+// newProgram returns a program with one unprotected package.
 func newProgram(t *testing.T, line *cmdline.Line, set config.Settings) program {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func newProgram(t *testing.T, line *cmdline.Line, set config.Settings) program {
 	return program{base, dir, &rebuild{command: command{line}, journal: &selfbuild.Journal{}, set: set}, inner}
 }
 
-// approve asks about a new file.
+// approve asks for approval of a new file.
 func (p program) approve(t *testing.T, name, text string) run.Answer {
 	t.Helper()
 	a := &approver{Approver: p.inner, rebuild: p.rebuild}
@@ -87,13 +87,13 @@ func (p program) approve(t *testing.T, name, text string) run.Answer {
 	return answer
 }
 
-// nobody is a command line without a terminal.
+// nobody returns a command line without a terminal.
 func nobody(t *testing.T) *cmdline.Line {
 	state := t.TempDir()
 	return cmdline.New(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, strings.NewReader(""), io.Discard, io.Discard)
 }
 
-// Any package that is linked has the engine's socket, so each change has a reader, unless the user chose otherwise.
+// Any linked package can reach the engine's socket, so a person reads each change, unless the user chose otherwise.
 func TestEveryChangeOfTheProgramWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"readme.md": "b\n", "orchestrator/edit/more.go": "package edit\n\nfunc More() {}\n"} {
@@ -101,13 +101,13 @@ func TestEveryChangeOfTheProgramWaitsForAPerson(t *testing.T) {
 		if answer := p.approve(t, name, text); answer.Decision != run.Unattended || !strings.Contains(answer.By, name) || p.rebuild.work.Source != nil {
 			t.Errorf("%s: %+v", name, answer)
 		}
-		// Chosen by the user: what is built then has no database to be proved with.
+		// By the user's choice it is built, but there is no database to prove it with.
 		p = newProgram(t, nobody(t), unattended)
 		if answer := p.approve(t, name, text); p.rebuild.work.Source == nil {
 			t.Errorf("%s with self.unattended: %+v", name, answer)
 		}
 	}
-	// A person sees the diff; neither Enter nor the end of the countdown is a yes.
+	// A person sees the diff; neither Enter nor the end of the countdown means yes.
 	sits := cmdlinetest.NewPerson(t, nil)
 	p := newProgram(t, sits.Line, usual)
 	answer := p.approve(t, "orchestrator/edit/more.go", "package edit\n\nfunc More() {}\n")
@@ -116,7 +116,7 @@ func TestEveryChangeOfTheProgramWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// Whoever can commit to the workspace must not decide that nobody reads what is committed.
+// Someone who can commit to the workspace must not be able to decide that no one reads the commits.
 func TestOnlyTheUserChoosesThatNobodyNeedBeThere(t *testing.T) {
 	t.Parallel()
 	const chosen = "[self]\nunattended = true\n"
@@ -150,7 +150,7 @@ func TestOnlyTheUserChoosesThatNobodyNeedBeThere(t *testing.T) {
 	}
 }
 
-// TestWhatReachesFurtherIsRefused has each in a package that nothing protects, of a user who chose that nobody be there.
+// TestWhatReachesFurtherIsRefused tries each in an unprotected package, with a user who chose that no person need be there.
 func TestWhatReachesFurtherIsRefused(t *testing.T) {
 	t.Parallel()
 	for text, refused := range map[string]bool{
@@ -189,7 +189,7 @@ func TestWhatReachesFurtherIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheWorkspaceAsItIsWaitsForAPerson has a version that was made of one file, and a workspace that has another since.
+// TestTheWorkspaceAsItIsWaitsForAPerson has a version that was built from one file, and a workspace that has gained another.
 func TestTheWorkspaceAsItIsWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	const harmless, linked = "package edit\n\nfunc More() {}\n", "package edit\n\nimport _ \"unsafe\"\n\n//go:linkname list agent/orchestrator/selfbuild.protected\nvar list []string\n"
@@ -232,7 +232,7 @@ func TestTheWorkspaceAsItIsWaitsForAPerson(t *testing.T) {
 		if sits != nil {
 			sits.Sees(t, "b/more.go", 1)
 			sits.Sees(t, "self: look at more.go:5", 1)
-			sits.Sees(t, "[n]o", 1) // what is typed ahead is forgotten
+			sits.Sees(t, "[n]o", 1) // text typed ahead is forgotten
 			sits.Types(t, c.typed)
 		}
 		<-ended
@@ -264,7 +264,7 @@ func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 			}}})
 		}()
 		if typed != "" {
-			p.Sees(t, "[s]kip", 1) // what is typed ahead is forgotten
+			p.Sees(t, "[s]kip", 1) // text typed ahead is forgotten
 			p.Types(t, typed)
 		}
 		<-ended
@@ -307,7 +307,7 @@ func TestARebuildSaysWhoseFaultItIs(t *testing.T) {
 		if code != c.exit || strings.Contains(problem.Next, "agent undo") != c.undo {
 			t.Errorf("%s: exit %d, want %d; next: %s", c.past, code, c.exit, problem.Next)
 		}
-		// A script finds one document, and the exit code.
+		// A script gets one document, and the exit code.
 		var stdout, stderr strings.Builder
 		cmd := cmdline.New(func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr)
 		told := (command{cmd}).tellRebuilt(t.Context(), j.State(), true, err)
@@ -318,7 +318,7 @@ func TestARebuildSaysWhoseFaultItIs(t *testing.T) {
 	}
 }
 
-// untagged is an engine on which every image is there.
+// untagged is an engine that has every image.
 type untagged struct{}
 
 func (untagged) TagImage(context.Context, string, string) error { return nil }
@@ -329,7 +329,7 @@ func (untagged) ImageLabels(_ context.Context, ref string) (string, map[string]s
 	return ref, nil, nil
 }
 
-// TestTheImageIsMadeOfWhatWasJudged needs no engine: the copy of the schema, for which there is no database, is what ends it.
+// TestTheImageIsMadeOfWhatWasJudged needs no engine: the rebuild ends at the copy of the schema, because there is no database.
 func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 	t.Parallel()
 	state, dir := t.TempDir(), t.TempDir()
@@ -346,7 +346,7 @@ func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(filepath.Join(dir, "verify/late.go"), "package verify\n") // since the gates judged
+		write(filepath.Join(dir, "verify/late.go"), "package verify\n") // a change after the judgement of the gates
 		j, err := selfbuild.Open(t.Context(), filepath.Join(state, "agent", "self"), "none", untagged{})
 		if err != nil {
 			t.Fatal(err)
@@ -368,7 +368,7 @@ func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 	if r.work.Source == nil || r.work.Source.Digest() != p.Base.With(p.Candidate.Changeset).Digest() {
 		t.Errorf("the image is made of %+v: %+v", r.work.Source, answer)
 	}
-	// The current version was made of nothing, so by now a file of the gate has been added by hand.
+	// The current version was built without the file, so a file of the gate has been added by hand since.
 	write(filepath.Join(state, "agent/self/state.json"), `{"current": {"source": "aaaaaaaaaaaaaaaa", "image": "sha256:a"}}`)
 	write(filepath.Join(state, "agent/self/versions/aaaaaaaaaaaa/source.tar"), "")
 	if r, _, answer := approve(); answer.Decision != run.Unattended || !strings.Contains(answer.By, "verify/late.go") || r.work.Source != nil {

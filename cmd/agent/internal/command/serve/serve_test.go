@@ -24,14 +24,14 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// serve runs the command until ctx ends; stderr is read by told.
+// serve runs the command until ctx ends; told reads stderr.
 func serve(ctx context.Context, env map[string]string, stderr io.Writer, args ...string) error {
 	line := cmdline.New(func(k string) string { return env[k] }, strings.NewReader(""), io.Discard, stderr)
 	app := &cli.App{Name: "agent", DisableSliceFlagSeparator: true, ExitErrHandler: func(*cli.Context, error) {}, Commands: []*cli.Command{Command(line)}}
 	return app.RunContext(ctx, append([]string{"agent", "serve"}, args...))
 }
 
-// environment is that of somebody with a forge that holds shop/till.
+// environment returns the environment of a user with a forge that holds shop/till.
 func environment(t *testing.T) (map[string]string, *forgetest.Hub) {
 	t.Helper()
 	g := forgetest.NewGit(t)
@@ -47,7 +47,7 @@ func environment(t *testing.T) (map[string]string, *forgetest.Hub) {
 	}, hub
 }
 
-// A webhook is heard on a free port, what it asks for is decided on and answered; then the process is asked to end.
+// A webhook arrives on a free port, its request is decided on and answered, and then the process is asked to end.
 func TestAWebhookIsAnswered(t *testing.T) {
 	env, hub := environment(t)
 	hub.AddIssue(forgetest.Issue{Number: 3, Title: "round up"})

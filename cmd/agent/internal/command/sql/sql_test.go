@@ -15,7 +15,7 @@ import (
 	"agent/orchestrator/store/query"
 )
 
-// aResult is a result with everything that can be difficult in it.
+// aResult returns a result with everything that can be difficult.
 func aResult() ([]query.Column, [][]*string) {
 	text := func(s string) *string { return &s }
 	return []query.Column{

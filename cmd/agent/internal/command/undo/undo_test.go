@@ -15,7 +15,7 @@ func TestUndoAsksBeforeItWrites(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a.py", Before: []byte("new\n"), After: []byte("old\n"), Mode: 0o644}}}
 	for typed, exit := range map[string]int{"y": run.ExitDone, "\rn": run.ExitApproval, "\x04": run.ExitApproval} {
 		p := cmdlinetest.NewPerson(t, nil)
-		p.Types(t, "y\n") // ahead, which answers nothing
+		p.Types(t, "y\n") // typed ahead, which answers nothing
 		got := make(chan error, 1)
 		go func() { got <- (command{p.Line}).confirm(t.Context(), false, of, cs) }()
 		p.Sees(t, "[y]es, [n]o", 1)

@@ -20,7 +20,7 @@ import (
 	"agent/sandbox/enginetest"
 )
 
-// A home is a user whose directories hold what the agent keeps, and what it does not.
+// A home is a user whose directories contain things of the agent and other things.
 type home struct {
 	t                    *testing.T
 	dir                  string
@@ -52,7 +52,7 @@ func (h *home) write(file string) string {
 	return file
 }
 
-// run returns what the command prints and its exit code.
+// run returns the command's output and exit code.
 func (h *home) run(args ...string) (out string, exit int) {
 	var stdout, stderr bytes.Buffer
 	c := command{cmdline.New(os.Getenv, strings.NewReader(""), &stdout, &stderr), h.marks, func(context.Context, *sandbox.Engine) error { return nil }}
@@ -116,7 +116,7 @@ func TestUninstallRefusesWhileTheAgentIsAtWork(t *testing.T) {
 	h.there(append(h.kept, h.stays...), true)
 }
 
-// Only what carries the labels goes, on an engine that others use.
+// On an engine that others use, only things with the agent's labels are removed.
 func TestUninstallRemovesFromTheEngineByLabel(t *testing.T) {
 	enginetest.Need(t)
 	h := newHome(t)

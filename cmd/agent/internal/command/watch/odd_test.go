@@ -9,8 +9,8 @@ import (
 	"agent/orchestrator/run"
 )
 
-// What was judged stands again once it can be looked at again: neither is it proved anew, nor does the trouble stay on the screen;
-// and the same trouble later is told again.
+// Once the workspace can be read again, the last result applies: it is not proved again, and the error leaves the
+// screen. The same error is reported again if it recurs.
 func TestTroubleThatIsOverIsNotShown(t *testing.T) {
 	t.Parallel()
 	f, ctx := newFilm(strings.Fields("a a !gone !gone a a !gone a b b"), failed(), passed())
@@ -26,7 +26,7 @@ func TestTroubleThatIsOverIsNotShown(t *testing.T) {
 	}
 }
 
-// A machine that cannot judge is asked again as long as nothing changes, and each time it is told.
+// A machine that cannot judge is tried again as long as nothing changes, and each failure is reported.
 func TestWhatCouldNotBeJudgedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	f, ctx := newFilm(strings.Fields("a a a a b"), run.Document{Exit: run.ExitInfra, Error: &run.Problem{Message: "no engine answers"}}, passed())
@@ -35,12 +35,12 @@ func TestWhatCouldNotBeJudgedIsTriedAgain(t *testing.T) {
 	}
 }
 
-// shut takes nothing.
+// shut is a writer that accepts nothing.
 type shut struct{ bytes.Buffer }
 
 func (*shut) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
-// Where nobody reads the states any more, nothing is proved for ever.
+// If the reader of the states has gone, the watch ends instead of proving forever.
 func TestAReaderThatIsGoneEndsIt(t *testing.T) {
 	t.Parallel()
 	for _, json := range []bool{true, false} {

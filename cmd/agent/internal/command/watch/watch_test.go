@@ -17,7 +17,7 @@ import (
 	"agent/verify"
 )
 
-// A film is what is looked at, look by look, and what was seen of it.
+// A film is a series of looks at a workspace, and what was seen of them.
 type film struct {
 	*watching
 	out    bytes.Buffer
@@ -25,7 +25,7 @@ type film struct {
 	waits  []time.Duration
 }
 
-// newFilm shows these looks and ends; a look that begins with ! is an error. Each proof gives the next of docs, the last for all others.
+// newFilm shows these looks and ends; a look that begins with ! is an error. Each proof returns the next of docs, then always the last.
 func newFilm(looks []string, docs ...run.Document) (*film, context.Context) {
 	f := &film{}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,7 +66,7 @@ func failed() run.Document {
 	}}}}}
 }
 
-// What is proved is what was left alone; nothing is proved twice.
+// A state is proved once it has settled, and never twice.
 func TestWhatSettledIsProvedOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -153,7 +153,7 @@ func TestOneVerdictEndsItWithItsCode(t *testing.T) {
 	}
 }
 
-// On a terminal one line stands, and is written anew.
+// A terminal has one line, which is rewritten in place.
 func TestATerminalHasOneLine(t *testing.T) {
 	t.Parallel()
 	p := cmdlinetest.NewPerson(t, map[string]string{"TERM": "xterm", "COLUMNS": "30"})

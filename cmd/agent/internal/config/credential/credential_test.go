@@ -2,7 +2,7 @@ package credential
 
 import "testing"
 
-// A password that is an ordinary word would take it out of every other line.
+// Masking a password that is an ordinary word would remove it from every other line.
 func TestOrdinaryWordsAreNoSecretsOfOutput(t *testing.T) {
 	t.Parallel()
 	for secret, want := range map[string]bool{
@@ -20,7 +20,7 @@ func TestThePasswordOfAnAddressIsFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "h": "", "http://h:80/x": "", "http://me:p@h": "p", "me:p@h:80": "p", "http://tok@h": "tok", "tok@h": "tok", "http://me:@h": "",
 		"http://me:p%40q@h": "p@q", "http://:p@h": "p", "direct": "", "off": "", "http://h/a@b": "",
-		// Programs take these signs unescaped, and the parser of URLs does not.
+		// Programs accept these characters unescaped, but the URL parser does not.
 		"http://me:p%q@h": "p%q", "me:p%@h": "p%", "http://me:p/@x#y@h:80": "p/@x#y", "http://to%k@h": "to%k", "http://h/%zz": "", "%zz": "", "http://[::1": "",
 	} {
 		if got := PasswordOf(text); got != want {

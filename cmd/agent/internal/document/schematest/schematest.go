@@ -72,7 +72,7 @@ var (
 	objects = reflect.TypeFor[json.Marshaler]()
 )
 
-// schema returns the schema that holds for every value of a type.
+// schema returns a schema that every value of the type satisfies.
 func (m *maker) schema(t reflect.Type) (map[string]any, error) {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -139,7 +139,7 @@ func (m *maker) reference(t reflect.Type) (map[string]any, error) {
 		return ref, nil
 	}
 	def := map[string]any{"type": "object"}
-	m.defs[name] = def // before its fields, which may have its own type
+	m.defs[name] = def // added before its fields, which may have its own type
 	p, err := m.source(t)
 	if err != nil {
 		return nil, err

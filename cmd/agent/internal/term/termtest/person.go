@@ -19,7 +19,7 @@ type Person struct {
 	reading sync.WaitGroup
 	mu      sync.Mutex
 	seen    bytes.Buffer
-	changed chan struct{} // has room for one: something was printed
+	changed chan struct{} // has room for one signal that something was printed
 }
 
 // NewPerson returns a person at a fresh terminal, which is closed with the test.
