@@ -143,7 +143,7 @@ func TestALoopOfFeaturesEnds(t *testing.T) {
 	stdout, _ = h.exits(t, run.ExitDone, "sandbox", "run", "--workspace", h.work, "--yes", "--file", target, "--json")
 	var doc run.Document
 	if err := json.Unmarshal([]byte(stdout), &doc); err != nil || doc.Outcome != "proposed" || doc.State != run.Done ||
-		len(doc.Proposals) != 1 || doc.Next != fmt.Sprintf("`agent sandbox run --proposal %d` has the feature written", doc.Proposals[0].ID) {
+		len(doc.Proposals) != 1 || doc.Next != fmt.Sprintf("run `agent sandbox run --proposal %d` to have the feature written", doc.Proposals[0].ID) {
 		t.Errorf("the run ended %+v, %v", doc, err)
 	}
 	asks("1")

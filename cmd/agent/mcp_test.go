@@ -203,7 +203,7 @@ func TestNoToolTakesFlags(t *testing.T) {
 	c := connect(t, &sdk.CommandTransport{Command: cmd}, nil)
 	for _, run := range []string{"--all", "-h", "", "../x", "A B"} {
 		for _, tool := range []string{"apply_run", "run_status", "findings"} {
-			if _, said := call[mcp.Proof](t, c, tool, map[string]any{"run": run}); !strings.Contains(said, "is no ID of a run") {
+			if _, said := call[mcp.Proof](t, c, tool, map[string]any{"run": run}); !strings.Contains(said, "is not the ID of a run") {
 				t.Errorf("%s %q: %q", tool, run, said)
 			}
 		}

@@ -282,8 +282,8 @@ func statuses() []ailment {
 	closed, ollama := local(401)
 	crowded, _ := local(429)
 	list := []ailment{
-		{name: "G03 401 of a server without keys", before: closed, env: ollama, exit: 3, told: "^ask the model: ollama does not let the question in", kinds: "auth"},
-		{name: "G01 429 of a server without keys", before: crowded, env: ollama, exit: 3, told: "^ask the model: ollama: too many requests; it is left", kinds: "rate_limit"},
+		{name: "G03 401 of a server without keys", before: closed, env: ollama, exit: 3, told: "^ask the model: ollama denies access to the question", kinds: "auth"},
+		{name: "G01 429 of a server without keys", before: crowded, env: ollama, exit: 3, told: "^ask the model: ollama: too many requests; it is not asked", kinds: "rate_limit"},
 		{name: "G02 503 for ever", steps: times(9, busy(503)), exit: 3, told: `gemini is overloaded \(status 503: .*\); no model answered after 5 attempts; the run spent 5 requests, `, kinds: "overloaded overloaded overloaded overloaded overloaded"},
 		{name: "G03 400", steps: times(9, busy(400)), exit: 3, told: "does not accept the question", kinds: "invalid"},
 		{name: "G03 401", steps: times(9, busy(401)), exit: 3, told: "does not accept a key", kinds: "auth"},
@@ -315,7 +315,7 @@ func streams() []ailment {
 		},
 		{
 			name: "G05 a word now and then, for ever", steps: times(9, llmtest.Step{Text: "x", Keep: "," + text, Pause: 200 * time.Millisecond}),
-			env: []string{"AGENT_MAX_REQUEST=2s"}, exit: 3, told: "no whole answer within 2s", kinds: hangs,
+			env: []string{"AGENT_MAX_REQUEST=2s"}, exit: 3, told: "no complete answer within 2s", kinds: hangs,
 		},
 		{
 			name: "G05 the time of the run", steps: times(9, llmtest.Step{Text: "x", Keep: "," + text, Pause: 200 * time.Millisecond}),
@@ -336,7 +336,7 @@ func bodies() []ailment {
 		{name: "G06 1 GB of white space", steps: times(9, llmtest.Step{Keep: strings.Repeat(" ", 1<<20)}), exit: 3, told: "longer than 32 MiB", kinds: none},
 		{name: "G06 a million events", steps: times(9, llmtest.Step{Keep: strings.Repeat(`{"candidates":[]},`, 4<<10)}), exit: 3, told: "more than 262144 events", kinds: none},
 		{name: "G06 one line of 50 MB", steps: times(9, llmtest.Step{Huge: 50 << 20}), exit: 3, told: "", kinds: none},
-		{name: "G06 a page", steps: times(9, page), exit: 3, told: "something that is no answer.*log in", kinds: none},
+		{name: "G06 a page", steps: times(9, page), exit: 3, told: "the response of gemini is not an answer.*log in", kinds: none},
 		{name: "G06 a page, once", steps: times(1, page, nothing()), exit: 1, told: "nothing to change", kinds: "malformed answer"},
 		{name: "G06 an answer with the key in it", steps: times(9, llmtest.Step{Text: "your key is " + canary}), exit: 3, told: "holds the key that was sent", kinds: none},
 		{name: "G06 no text at all", steps: times(9, llmtest.Step{}), exit: 3, told: "neither text nor calls", kinds: none},
@@ -350,7 +350,7 @@ func answers() []ailment {
 	}
 	say := func(text string) llmtest.Step { return llmtest.Step{Text: text} }
 	refused := func(name string, told string, steps ...llmtest.Step) ailment {
-		return ailment{name: name, steps: steps, exit: 1, told: "no candidate passed, 3 repairs included.*" + told, kinds: "answer answer answer answer"}
+		return ailment{name: name, steps: steps, exit: 1, told: "no candidate passed after 3 repairs.*" + told, kinds: "answer answer answer answer"}
 	}
 	usage := func(u *llmtest.Usage) []llmtest.Step {
 		return times(9, llmtest.Step{Text: "I am a parrot.", Usage: u})
@@ -368,11 +368,11 @@ func answers() []ailment {
 		refused("G09 patches that go astray", "",
 			say("<EDIT file=\"/etc/passwd\">\n<SEARCH>\nroot\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"), say("<EDIT file=\"../main.py\">\n<SEARCH>\nb = 2\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"),
 			say("<EDIT file=\".git/config\">\n<SEARCH>\nb\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"), say("diff --git a/x.png b/x.png\nGIT binary patch\nliteral 9\nzz\n")),
-		// The model is asked in another form, and then no more.
+		// It is asked in another form, and then no more.
 		{name: "the same answer again and again", steps: times(9, edit("c = 3", "c = 4")), exit: 1, told: "no candidate passed, 2 repairs included", kinds: "answer answer answer"},
 		{name: "G10 a refusal for safety", steps: times(9, llmtest.Step{Text: "I", Finish: "SAFETY"}), exit: 3, told: "filters of gemini blocked", kinds: "refused"},
 		{name: "G10 a question that is blocked", steps: times(9, llmtest.Step{Events: []string{`{"promptFeedback": {"blockReason": 1}}`}, Open: true}), exit: 3, told: "the question was blocked: SAFETY", kinds: "refused"},
-		{name: "G10 an answer that is cut", steps: times(9, llmtest.Step{Text: "<EDIT", Finish: "MAX_TOKENS"}), exit: 5, told: "reached its bound of tokens", kinds: "truncated"},
+		{name: "G10 an answer that is cut", steps: times(9, llmtest.Step{Text: "<EDIT", Finish: "MAX_TOKENS"}), exit: 5, told: "reached its token limit", kinds: "truncated"},
 		{name: "G11 no usage", steps: usage(nil), args: []string{"--max-tokens", "9000"}, exit: 5, told: "cap on the tokens of a run", kinds: "answer", row: `^\d{3} \d true m$`},
 		{name: "G11 usage below nothing", steps: usage(&llmtest.Usage{In: -5, Out: -1 << 40}), args: []string{"--max-tokens", "9000"}, exit: 5, told: "cap on the tokens of a run", kinds: "answer", row: `^\d{3} \d true m$`},
 		{name: "G11 usage beyond reason", steps: usage(&llmtest.Usage{In: 1 << 62, Out: 1 << 61}), args: []string{"--max-tokens", "9000"}, exit: 5, told: "cap on the tokens of a run", kinds: "answer", row: `^\d{3} \d true m$`},
@@ -403,7 +403,7 @@ func connections() []ailment {
 		}, exit: 3, told: "certificate", kinds: gone},
 		{name: "G12 no such host", env: []string{"GEMINI_BASE_URL=http://nothing.invalid"}, exit: 3, told: "no connection", kinds: gone},
 		{name: "G12 nobody listens", env: []string{"GEMINI_BASE_URL=http://127.0.0.1:1"}, exit: 3, told: "refused", kinds: gone},
-		{name: "G12 reset", steps: times(9, llmtest.Step{Drop: true}), exit: 3, told: "closed before there was an answer", kinds: gone},
+		{name: "G12 reset", steps: times(9, llmtest.Step{Drop: true}), exit: 3, told: "closed before an answer arrived", kinds: gone},
 		{name: "G12 no HTTP", steps: times(9, llmtest.Step{Raw: "220 mail " + canary + "\r\n"}), exit: 3, told: "no connection", kinds: gone},
 		{name: "G12 a proxy that wants a password", before: func(t *testing.T, x *trial) {
 			proxy := serve(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })

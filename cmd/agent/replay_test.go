@@ -297,7 +297,7 @@ func TestAnArchiveIsCheckedAndItsDifferencesAreTold(t *testing.T) {
 	got := e.command(t, run.ExitFail, "runs", "replay", "--keep", kept, forge(func(s *run.Settings) {
 		s.Config.Gates[0].Command, s.Toolchain, s.Versions = []string{"/usr/bin/false"}, "sha256:other", nil
 	}))
-	if !strings.HasPrefix(got.stdout, "the toolchain image is another than recorded: ") || !strings.Contains(got.stdout, "candidate 1: even: recorded pass, now ") {
+	if !strings.HasPrefix(got.stdout, "the toolchain image differs from the recorded one: ") || !strings.Contains(got.stdout, "candidate 1: even: recorded pass, now ") {
 		t.Errorf("another gate: %+v", got)
 	}
 	if text, err := os.ReadFile(filepath.Join(kept, "a.json")); err != nil || string(text) != "{}\n" {

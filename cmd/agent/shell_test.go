@@ -76,7 +76,7 @@ func TestKilledWhileACommandWorksNothingIsLeft(t *testing.T) {
 	for i, instant := range []struct {
 		name, script, text string
 	}{
-		{"before the command", "sleep 1000", "proposing: a command works"},
+		{"before the command", "sleep 1000", "proposing: the command runs"},
 		{"in the command", change + "sleep 1000", "written"},
 		{"at the end of the command", change + "exit 0", "written"},
 		{"after what changed was taken out", change + "exit 0", "3001 files changed"},

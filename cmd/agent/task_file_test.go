@@ -97,7 +97,7 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 	before := snapshotOf(t, h.work)
 	cmd := h.command("loop", "TASK.md", "--loops", "2", "--yes")
 	out, err := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != 5 || !strings.Contains(string(out), "limits.loops: 2 loops are the most") {
+	if code := cmd.ProcessState.ExitCode(); code != 5 || !strings.Contains(string(out), "limits.loops: the task is not done after 2 loops") {
 		t.Fatalf("exit %d, %v\n%s", code, err, out)
 	}
 	if snapshotOf(t, h.work) != before {
@@ -107,7 +107,7 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 		t.Fatal(err)
 	}
 	told, err := h.command("loop", "--resume", "--loops", "4", "--yes").CombinedOutput()
-	if err != nil || !strings.Contains(string(told), "TASK.md was changed meanwhile") {
+	if err != nil || !strings.Contains(string(told), "TASK.md has changed") {
 		t.Fatalf("%v\n%s", err, told)
 	}
 	for query, want := range map[string]string{
@@ -132,7 +132,7 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 			t.Errorf("review %d sees\n%s", i+1, r)
 		}
 	}
-	if !strings.Contains(reviews[0], "run sh tests/money.sh") || !strings.Contains(reviews[0], "It is not met: tests/money.sh was to be there") || !strings.Contains(reviews[1], "limits.iterations") {
+	if !strings.Contains(reviews[0], "run sh tests/money.sh") || !strings.Contains(reviews[0], "It is not met: tests/money.sh must exist") || !strings.Contains(reviews[1], "limits.iterations") {
 		t.Errorf("the reviews see\n%s\n%s", reviews[0], reviews[1])
 	}
 }

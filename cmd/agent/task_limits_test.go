@@ -39,7 +39,7 @@ func reachedLimits() []reachedLimit {
 	paid := toolCalls(called("list"))
 	paid.Usage = usage
 	return []reachedLimit{
-		{"loops", "loops = 1", []llmtest.Step{done}, "limits.loops: 1 loops are the most"},
+		{"loops", "loops = 1", []llmtest.Step{done}, "limits.loops: the task is not done after 1 loops"},
 		{"iterations", "iterations = 2", []llmtest.Step{look, toolCalls(called("list"))}, "limits.iterations: after 2 rounds"},
 		{"calls", "calls = 3", []llmtest.Step{toolCalls(many...)}, "limits.calls: after 1 rounds and 3 calls"},
 		{"calls_per_iteration", "calls_per_iteration = 2", []llmtest.Step{toolCalls(many...), done}, "limits.calls_per_iteration: 3 calls were refused: 2 in one answer are the most"},
@@ -64,7 +64,7 @@ func (h *plannedHouse) raised(t *testing.T, name, flag string) {
 		value = "90000"
 	}
 	out, _ := h.command("loop", "--resume", flag, value, "--yes").CombinedOutput()
-	if !strings.Contains(string(out), "limits.loops: 1 loops are the most") {
+	if !strings.Contains(string(out), "limits.loops: the task is not done after 1 loops") {
 		t.Errorf("with %s %s:\n%s", flag, value, out)
 	}
 }

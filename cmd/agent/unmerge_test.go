@@ -106,7 +106,7 @@ func TestUndoMergesTextsAlone(t *testing.T) {
 	}
 	got := h.ask(t, run.ExitConflict, "undo", "-w", h.dir, firstRun, "--yes").stdout
 	for _, why := range []string{
-		"bin is binary and was changed (by hand)", "created was edited (by hand)", "deleted is there again (by hand)", "gone is gone (by hand)",
+		"bin is binary and was changed (by hand)", "created was edited (by hand)", "deleted exists again (by hand)", "gone is gone (by hand)",
 		"link: is a symbolic link", "mode was edited (by hand)", "moved was edited (by hand)",
 	} {
 		if !strings.Contains(got, why) {

@@ -66,7 +66,7 @@ func (p part) header() *tar.Header {
 // tooLarge returns an error for a part that no reader accepts.
 func (p part) tooLarge() error {
 	if p.Size > maxPart {
-		return fmt.Errorf("%s has %d bytes, more than the %d MiB that a part may have", p.Name, p.Size, maxPart>>20)
+		return fmt.Errorf("%s has %d bytes, more than the limit of %d MiB for a part", p.Name, p.Size, maxPart>>20)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ type bounded struct {
 // Write passes p on while there is room.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.room -= int64(len(p)); b.room < 0 {
-		return 0, fmt.Errorf("the archive has more than the %d MiB that one may have", maxArchive>>20)
+		return 0, fmt.Errorf("the archive exceeds the limit of %d MiB", maxArchive>>20)
 	}
 	return b.Writer.Write(p)
 }
@@ -207,7 +207,7 @@ func (e *DamagedError) Error() string { return "the archive is damaged: " + e.Re
 func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	damaged := func(format string, args ...any) error { return &DamagedError{fmt.Sprintf(format, args...)} }
 	if size > maxArchive {
-		return nil, damaged("%d MiB are more than any has", size>>20)
+		return nil, damaged("%d MiB exceed the maximum size", size>>20)
 	}
 	a := &Archive{Size: size, from: from, found: map[string]found{}}
 	order, err := a.index(ctx)
@@ -220,7 +220,7 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	// n is negative if the file has too few parts; do not slice before that is known.
 	n := len(order) - 3
 	if n < 2 || !slices.Equal(order[n:], []string{manifestName, attestedName, keyName}) || !slices.Equal(order[:2], []string{runName, exchangesName}) {
-		return nil, damaged("its parts are others, or in another order, than an archive has")
+		return nil, damaged("its parts, or their order, are not those of an archive")
 	}
 	a.Parts = len(order)
 	var m manifest
@@ -228,19 +228,19 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 		return nil, damaged("%v", err)
 	}
 	if m.Format != format {
-		return nil, damaged("it has the format %d, and this agent reads %d: read it with the agent that wrote it", m.Format, format)
+		return nil, damaged("it has format %d, but this agent reads format %d: read it with the agent that wrote it", m.Format, format)
 	}
 	listed := []string{}
 	for _, p := range m.Parts {
 		// A missing name has the zero part, which equals no part with a digest. A blob's name is the digest by which it
 		// will be asked for.
 		if a.found[p.Name].part != p || strings.HasPrefix(p.Name, blobs) && p.Name != blobs+p.SHA256 {
-			return nil, damaged("%s is not what the manifest says", p.Name)
+			return nil, damaged("%s does not match the manifest", p.Name)
 		}
 		listed = append(listed, p.Name)
 	}
 	if !slices.Equal(listed, order[:n]) || m.Run != a.Evidence.Run {
-		return nil, damaged("the manifest lists other parts")
+		return nil, damaged("the manifest lists different parts")
 	}
 	// The manifest was compared with the bytes above: a signature of the manifest covers them all.
 	if err := a.signed(ctx); err != nil {
@@ -294,13 +294,13 @@ func (a *Archive) index(ctx context.Context) (order []string, err error) {
 		// A sparse file claims more bytes than it has. Without the second condition, a header of 512 bytes could make
 		// the copy below hash zeros for as long as it likes.
 		if h.Typeflag != tar.TypeReg || p.Size > a.Size-at {
-			return nil, fmt.Errorf("%q is no plain file of its size", p.Name)
+			return nil, fmt.Errorf("%q is not a plain file of the size in its header", p.Name)
 		}
 		if err := p.tooLarge(); err != nil {
 			return nil, err
 		}
 		if _, twice := a.found[p.Name]; twice {
-			return nil, fmt.Errorf("%q is there twice", p.Name)
+			return nil, fmt.Errorf("%q occurs twice", p.Name)
 		}
 		sum := sha256.New()
 		if err := again.WriteHeader(p.header()); err != nil {
@@ -318,7 +318,7 @@ func (a *Archive) index(ctx context.Context) (order []string, err error) {
 		return nil, err
 	}
 	if same.at != a.Size {
-		return nil, errors.New("something is behind its end")
+		return nil, errors.New("there is data after its end")
 	}
 	return order, nil
 }
@@ -369,7 +369,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 	}
 	is := make([]byte, len(p))
 	if _, err := c.from.ReadAt(is, c.at); err != nil && err != io.EOF || !bytes.Equal(is, p) {
-		return 0, fmt.Errorf("the bytes near %d are not those that were written", c.at)
+		return 0, fmt.Errorf("the bytes near offset %d differ from those that were written", c.at)
 	}
 	c.at += int64(len(p))
 	return len(p), nil

@@ -223,7 +223,7 @@ func TestAChangedVerdictIsFoundByTheSignature(t *testing.T) {
 	}
 	_, forgedByKey := parts(t, r.write(t))
 	in["key.pub"] = forgedByKey["key.pub"]
-	if _, err := open(t, pack(t, names, in)); err == nil || !strings.Contains(err.Error(), "none of that key") {
+	if _, err := open(t, pack(t, names, in)); err == nil || !strings.Contains(err.Error(), "not made by that key") {
 		t.Errorf("another key gives %v", err)
 	}
 }
@@ -270,20 +270,20 @@ func TestAHostileArchiveIsRefused(t *testing.T) {
 		return changed
 	}
 	for want, data := range map[string][]byte{
-		`"link" is no plain file`:           header(tar.Header{Typeflag: tar.TypeSymlink, Name: "link", Linkname: "/etc/passwd", Format: tar.FormatUSTAR}),
-		`"hard" is no plain file`:           header(tar.Header{Typeflag: tar.TypeLink, Name: "hard", Linkname: "/etc/passwd", Format: tar.FormatUSTAR}),
-		`"dir/" is no plain file`:           header(tar.Header{Typeflag: tar.TypeDir, Name: "dir/", Format: tar.FormatUSTAR}),
-		`"huge" is no plain file`:           header(tar.Header{Typeflag: tar.TypeReg, Name: "huge", Size: 8<<30 - 1, Format: tar.FormatUSTAR}),
-		`"vast" is no plain file`:           header(tar.Header{Typeflag: tar.TypeReg, Name: "vast", Size: 1 << 60, Format: tar.FormatPAX}),
-		"are not those that were written":   header(tar.Header{Typeflag: tar.TypeReg, Name: "run.json", Mode: 0o4755, Format: tar.FormatUSTAR}),
-		`"run.json" is there twice`:         pack(t, append([]string{"run.json"}, names...), in),
-		"or in another order":               pack(t, append([]string{"../../escape"}, names...), with("../../escape", "x")),
-		"the manifest lists other parts":    pack(t, append(append([]string{}, names[:2]...), append([]string{"/etc/cron.d/x"}, names[2:]...)...), with("/etc/cron.d/x", "x")),
-		"run.json is not what the manifest": pack(t, names, with("run.json", strings.Replace(in["run.json"], "1k3", "1k4", 1))),
-		"read it with the agent that wrote": pack(t, names, with("manifest.json", `{"format":2}`)),
-		"unexpected end of JSON input":      pack(t, names, with("exchanges.json", "[")),
-		"the public key is no PEM":          pack(t, names, with("key.pub", "")),
-		"is written in another way":         pack(t, names, with("attestation.json", " "+in["attestation.json"])),
+		`"link" is not a plain file`:           header(tar.Header{Typeflag: tar.TypeSymlink, Name: "link", Linkname: "/etc/passwd", Format: tar.FormatUSTAR}),
+		`"hard" is not a plain file`:           header(tar.Header{Typeflag: tar.TypeLink, Name: "hard", Linkname: "/etc/passwd", Format: tar.FormatUSTAR}),
+		`"dir/" is not a plain file`:           header(tar.Header{Typeflag: tar.TypeDir, Name: "dir/", Format: tar.FormatUSTAR}),
+		`"huge" is not a plain file`:           header(tar.Header{Typeflag: tar.TypeReg, Name: "huge", Size: 8<<30 - 1, Format: tar.FormatUSTAR}),
+		`"vast" is not a plain file`:           header(tar.Header{Typeflag: tar.TypeReg, Name: "vast", Size: 1 << 60, Format: tar.FormatPAX}),
+		"differ from those that were written":  header(tar.Header{Typeflag: tar.TypeReg, Name: "run.json", Mode: 0o4755, Format: tar.FormatUSTAR}),
+		`"run.json" occurs twice`:              pack(t, append([]string{"run.json"}, names...), in),
+		"or their order":                       pack(t, append([]string{"../../escape"}, names...), with("../../escape", "x")),
+		"the manifest lists different parts":   pack(t, append(append([]string{}, names[:2]...), append([]string{"/etc/cron.d/x"}, names[2:]...)...), with("/etc/cron.d/x", "x")),
+		"run.json does not match the manifest": pack(t, names, with("run.json", strings.Replace(in["run.json"], "1k3", "1k4", 1))),
+		"read it with the agent that wrote":    pack(t, names, with("manifest.json", `{"format":2}`)),
+		"unexpected end of JSON input":         pack(t, names, with("exchanges.json", "[")),
+		"the public key is not PEM":            pack(t, names, with("key.pub", "")),
+		"is not in its canonical form":         pack(t, names, with("attestation.json", " "+in["attestation.json"])),
 	} {
 		_, err := open(t, data)
 		var damaged *archive.DamagedError
@@ -291,7 +291,7 @@ func TestAHostileArchiveIsRefused(t *testing.T) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
-	if _, err := archive.Open(t.Context(), bytes.NewReader(nil), 1<<40); err == nil || !strings.Contains(err.Error(), "more than any has") {
+	if _, err := archive.Open(t.Context(), bytes.NewReader(nil), 1<<40); err == nil || !strings.Contains(err.Error(), "exceed the maximum size") {
 		t.Errorf("a terabyte gives %v", err)
 	}
 }
@@ -330,7 +330,7 @@ func TestTheStatementIsBoundToTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		in["attestation.json"] = string(text)
-		if _, err := open(t, pack(t, names, in)); bytes.Equal(payload, envelope.Payload) || err == nil || !strings.Contains(err.Error(), "says something else of the run") {
+		if _, err := open(t, pack(t, names, in)); bytes.Equal(payload, envelope.Payload) || err == nil || !strings.Contains(err.Error(), "does not match the archive") {
 			t.Errorf("%s in place of %s gives %v", changed, old, err)
 		}
 	}
@@ -350,13 +350,13 @@ func TestAnArchiveKeepsTheBoundsOfItsReaders(t *testing.T) {
 			return large[:size], nil
 		}
 	}
-	if err := archive.Write(t.Context(), io.Discard, r.Evidence, content(len(large)), r.key); err == nil || !strings.Contains(err.Error(), "more than the 64 MiB that a part") {
+	if err := archive.Write(t.Context(), io.Discard, r.Evidence, content(len(large)), r.key); err == nil || !strings.Contains(err.Error(), "more than the limit of 64 MiB for a part") {
 		t.Errorf("a large part gives %v", err)
 	}
 	for i := range 16 {
 		r.Candidates = append(r.Candidates, replay.Exhibit{Response: strings.Repeat(string(rune('a'+i)), 64)})
 	}
-	if err := archive.Write(t.Context(), io.Discard, r.Evidence, content(64<<20), r.key); err == nil || !strings.Contains(err.Error(), "more than the 1024 MiB that one") {
+	if err := archive.Write(t.Context(), io.Discard, r.Evidence, content(64<<20), r.key); err == nil || !strings.Contains(err.Error(), "exceeds the limit of 1024 MiB") {
 		t.Errorf("many parts give %v", err)
 	}
 	r = newRecord(t)
@@ -372,7 +372,7 @@ func TestAnArchiveKeepsTheBoundsOfItsReaders(t *testing.T) {
 	// The same bound holds for an archive that another program wrote.
 	names, in := parts(t, data)
 	in["run.json"] = string(large)
-	if _, err := open(t, pack(t, names, in)); err == nil || !strings.Contains(err.Error(), "that a part may have") {
+	if _, err := open(t, pack(t, names, in)); err == nil || !strings.Contains(err.Error(), "MiB for a part") {
 		t.Errorf("a large part is read: %v", err)
 	}
 }

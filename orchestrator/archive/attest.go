@@ -139,7 +139,7 @@ func attested(ctx context.Context, text []byte, key *Key, e replay.Evidence, man
 	// No digest covers the envelope, so it must have only one form: unknown fields, spaces, or a second, unchecked
 	// signature would be bytes without a meaning.
 	if again, err := json.Marshal(envelope); err != nil || !bytes.Equal(again, text) || len(envelope.Signatures) != 1 {
-		return errors.New("the envelope is written in another way than it should")
+		return errors.New("the envelope is not in its canonical form")
 	}
 	// Otherwise bits at the end of base64 that decode to nothing could change unnoticed.
 	for _, coded := range []string{envelope.Payload, envelope.Signatures[0].Sig} {
@@ -157,7 +157,7 @@ func attested(ctx context.Context, text []byte, key *Key, e replay.Evidence, man
 	}
 	_, payload, err := verifier.VerifyAndDecode(ctx, &envelope)
 	if err != nil {
-		return fmt.Errorf("the signature is none of that key: %w", err)
+		return fmt.Errorf("the signature was not made by that key: %w", err)
 	}
 	// The signature names its owner twice, by the key and by the name of the key. The signed content has one form: the
 	// statement made from the parts here, whatever else could be read the same way.
@@ -168,9 +168,9 @@ func attested(ctx context.Context, text []byte, key *Key, e replay.Evidence, man
 	case envelope.Signatures[0].KeyID != fingerprint:
 		return errors.New("the signature names another key")
 	case envelope.PayloadType != payloadType:
-		return errors.New("it is no verification summary")
+		return errors.New("it is not a verification summary")
 	case !bytes.Equal(payload, want):
-		return errors.New("it is about another " + manifestName + ", or says something else of the run than is in it")
+		return errors.New("it is about another " + manifestName + ", or its statement about the run does not match the archive")
 	}
 	return nil
 }

@@ -50,12 +50,12 @@ func LoadKey(name string) (*Key, error) {
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, fmt.Errorf("signing key %s: it is no PEM; move it away for a new one to be made", name)
+		return nil, fmt.Errorf("signing key %s: not PEM; move it away to have a new one made", name)
 	}
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	private, ok := key.(ed25519.PrivateKey)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("signing key %s: it is no ed25519 key; move it away for a new one to be made", name)
+		return nil, fmt.Errorf("signing key %s: not an ed25519 key; move it away to have a new one made", name)
 	}
 	return &Key{private.Public().(ed25519.PublicKey), private}, nil
 }
@@ -97,16 +97,16 @@ func makeKey(name string) error {
 func ParsePublic(text []byte) (*Key, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, errors.New("the public key is no PEM")
+		return nil, errors.New("the public key is not PEM")
 	}
 	key, err := x509.ParsePKIXPublicKey(block.Bytes)
 	public, ok := key.(ed25519.PublicKey)
 	if err != nil || !ok {
-		return nil, errors.New("the public key is none of ed25519")
+		return nil, errors.New("the public key is not an ed25519 key")
 	}
 	k := &Key{public: public}
 	if again, err := k.PEM(); err != nil || !bytes.Equal(again, text) {
-		return nil, errors.New("the public key is written in another way than it should")
+		return nil, errors.New("the public key is not in its canonical form")
 	}
 	return k, nil
 }

@@ -51,7 +51,7 @@ func TestAKeyIsMadeOnce(t *testing.T) {
 // A file that is not a key is not replaced: somebody may have put it there on purpose.
 func TestWhatIsNoKeyIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"hello": "no PEM", "-----BEGIN X-----\nAAAA\n-----END X-----\n": "no ed25519 key"} {
+	for text, want := range map[string]string{"hello": "not PEM", "-----BEGIN X-----\nAAAA\n-----END X-----\n": "not an ed25519 key"} {
 		name := filepath.Join(t.TempDir(), "attest.key")
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestWhatIsNoKeyIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := archive.ParsePublic(append(public, "more"...)); err == nil || !strings.Contains(err.Error(), "in another way") {
+	if _, err := archive.ParsePublic(append(public, "more"...)); err == nil || !strings.Contains(err.Error(), "in its canonical form") {
 		t.Errorf("a key with more behind it gives %v", err)
 	}
 }

@@ -126,7 +126,7 @@ func (s *Session) restore() error {
 		return nil
 	}
 	if _, err := s.talk.Bench.Draft.Apply(s.Chat.Draft); err != nil {
-		s.tell("the draft does not fit the files as they are now, and is left out: " + err.Error())
+		s.tell("the draft is left out, since it does not fit the current files: " + err.Error())
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (s *Session) Refresh(ctx context.Context) error {
 	if draft != nil {
 		if _, err := s.talk.Bench.Draft.Apply(draft); err != nil {
 			s.talk.Bench.Draft, s.base = was, on
-			s.tell("files that the draft changes are others now: it stays on what they were; /drop gives it up")
+			s.tell("files that the draft changes have changed: it stays based on their earlier content; /drop discards it")
 			return nil
 		}
 	}
@@ -224,7 +224,7 @@ func (s *Session) Ask(ctx context.Context, q Question) (conversation.Said, error
 	}
 	if s.Hide != nil && s.Hide(asked.Text) != asked.Text { // before it is recorded
 		return conversation.Said{}, &agent.StopError{
-			Usage: true, Message: "the question holds a credential of the configuration", Next: "take it out of the question, or of the file that it stands in",
+			Usage: true, Message: "the question contains a credential from the configuration", Next: "remove it from the question, or from the file that contains it",
 		}
 	}
 	t := Turn{N: s.turns + 1, Typed: q.Text, Asked: asked.Text, Pictures: q.Pictures}

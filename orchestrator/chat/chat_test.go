@@ -287,7 +287,7 @@ func TestADraftFollowsTheFiles(t *testing.T) {
 	// The line that the draft changes is now different.
 	write(t, dir, "tax.py", "TAX = 7\n")
 	p.says(t, "And now?")
-	if len(p.told) != 1 || !strings.Contains(p.told[0], "/drop gives it up") || !strings.Contains(string(b.chat.Draft), "+RATE = 21") {
+	if len(p.told) != 1 || !strings.Contains(p.told[0], "/drop discards it") || !strings.Contains(string(b.chat.Draft), "+RATE = 21") {
 		t.Errorf("told %q, draft %s", p.told, b.chat.Draft)
 	}
 	if err := p.Drop(t.Context(), ""); err != nil || !p.Changes().Empty() {

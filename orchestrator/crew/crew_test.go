@@ -75,7 +75,7 @@ func TestARoleThatSaysWhatNothingKeepsIsRefused(t *testing.T) {
 		"whole":                {good, ""},
 		"no TOML":              {"tier = ", "read the role worker.toml"},
 		"an unknown field":     {good + "king = true\n", "read the role worker.toml"},
-		"an unknown tool":      {strings.Replace(good, "edit", "fly", 1), `there is no tool "fly"`},
+		"an unknown tool":      {strings.Replace(good, "edit", "fly", 1), `unknown tool "fly"`},
 		"an unknown role":      {good + "calls = [\"king\"]\n", `it calls "king"`},
 		"a tier too many":      {strings.Replace(good, "3", "9", 1), "tier is 9"},
 		"a form of no answer":  {strings.Replace(good, "change", "poem", 1), `returns is "poem"`},
@@ -132,15 +132,15 @@ func TestAPlanIsChecked(t *testing.T) {
 		"whole":                  {func(*crew.Plan) {}, ""},
 		"no task":                {func(p *crew.Plan) { p.Tasks = nil }, "the plan has no task"},
 		"too many":               {func(p *crew.Plan) { p.Tasks = make([]crew.Task, 41) }, "41 tasks, more than 40"},
-		"a number twice":         {func(p *crew.Plan) { p.Tasks[1].N = 1 }, "the number 1 is not one of its own"},
-		"number 0":               {func(p *crew.Plan) { p.Tasks[0].N = 0 }, "the number 0"},
+		"a number twice":         {func(p *crew.Plan) { p.Tasks[1].N = 1 }, "task number 1 is below 1 or used twice"},
+		"number 0":               {func(p *crew.Plan) { p.Tasks[0].N = 0 }, "task number 0"},
 		"after nothing":          {func(p *crew.Plan) { p.Tasks[1].DependsOn = []int{9} }, "depends on 9"},
 		"after itself":           {func(p *crew.Plan) { p.Tasks[1].DependsOn = []int{2} }, "depends on 2"},
 		"in a circle":            {func(p *crew.Plan) { p.Tasks[0].DependsOn = []int{2} }, "1 and 2 depend on each other in a circle"},
-		"a file that is not":     {func(p *crew.Plan) { p.Tasks[0].Files = []string{"z.py"} }, "changes z.py, which is not there"},
-		"a file of a later task": {func(p *crew.Plan) { p.Tasks[0].Files = []string{"b.py"} }, "changes b.py, which is not there"},
+		"a file that is not":     {func(p *crew.Plan) { p.Tasks[0].Files = []string{"z.py"} }, "changes z.py, which does not exist"},
+		"a file of a later task": {func(p *crew.Plan) { p.Tasks[0].Files = []string{"b.py"} }, "changes b.py, which does not exist"},
 		"a file of an earlier":   {func(p *crew.Plan) { p.Tasks[0].Creates = []string{"d.py"}; p.Tasks[1].Files = []string{"d.py"} }, ""},
-		"a file that is":         {func(p *crew.Plan) { p.Tasks[1].Creates = []string{"c.py"} }, "creates c.py, which is there already"},
+		"a file that is":         {func(p *crew.Plan) { p.Tasks[1].Creates = []string{"c.py"} }, "creates c.py, which already exists"},
 		"created twice":          {func(p *crew.Plan) { p.Tasks[0].Creates = []string{"b.py"} }, "tasks 1 and 2 both create b.py"},
 		"no file":                {func(p *crew.Plan) { p.Tasks[0].Files = nil }, "names no file"},
 		"a path outside":         {func(p *crew.Plan) { p.Tasks[0].Files = []string{"../up"} }, "../up"},
@@ -152,7 +152,7 @@ func TestAPlanIsChecked(t *testing.T) {
 		}, "more than 24: split it"},
 		"no title":                {func(p *crew.Plan) { p.Tasks[0].Title = " " }, "task 1 has no title"},
 		"a long goal":             {func(p *crew.Plan) { p.Tasks[0].Goal = strings.Repeat("x", 5000) }, "the goal of task 1 has 5000 bytes"},
-		"no end in sight":         {func(p *crew.Plan) { p.Tasks[0].Accept = crew.Acceptance{} }, "nothing tells when task 1 is done"},
+		"no end in sight":         {func(p *crew.Plan) { p.Tasks[0].Accept = crew.Acceptance{} }, "nothing says when task 1 is done"},
 		"no program":              {func(p *crew.Plan) { p.Tasks[1].Accept.Command = []string{" "} }, "names no program"},
 		"a long command":          {func(p *crew.Plan) { p.Tasks[1].Accept.Command = make([]string, 40) }, "too long"},
 		"a NUL in it":             {func(p *crew.Plan) { p.Tasks[1].Accept.Command = []string{"a\x00b"} }, "too long"},
@@ -334,7 +334,7 @@ func TestAPlanGoesThroughAFile(t *testing.T) {
 		t.Errorf("%+v, %v", got.Tasks, err)
 	}
 	for name, c := range map[string]struct{ text, wrong string }{
-		"no TOML": {"goal = ", "line 1"}, "a field of nobody": {"goal = \"x\"\nking = 1\n", "no such field"}, "no goal": {"summary = \"x\"\n", "the goal is empty"},
+		"no TOML": {"goal = ", "line 1"}, "a field of nobody": {"goal = \"x\"\nking = 1\n", "unknown field"}, "no goal": {"summary = \"x\"\n", "the goal is empty"},
 		"a number for a title": {"goal = \"x\"\n[[task]]\ntitle = 3\n", "line 3"},
 	} {
 		if _, err := p.Edited([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.wrong) {

@@ -35,11 +35,11 @@ type filedTask struct {
 }
 
 // fileHead explains the file to the person who edits it.
-const fileHead = `# A plan. Tasks that are done are not shown and stay as they are; one that is deleted here is dropped from the plan.
-#   files       are changed, creates are new; a task that touches others is held
-#   depends_on  are the numbers of tasks that have to be done before
+const fileHead = `# A plan. Tasks that are done are not shown and stay as they are; a task deleted here is dropped from the plan.
+#   files       are changed, creates are new; a task that touches other files is held
+#   depends_on  are the numbers of the tasks that must be done first
 #   role        worker, librarian or fixer; see "agent roles"
-#   accept      command has to end with status 0 in a box, without a shell; tests have to be there; text is for the reviewer
+#   accept      command must exit with status 0 in a box, without a shell; tests must exist; text is for the reviewer
 
 `
 
@@ -67,7 +67,7 @@ func (p *Plan) Edited(text []byte) (Plan, error) {
 	var wrong *toml.DecodeError
 	switch {
 	case errors.As(err, &strict):
-		return Plan{}, fmt.Errorf("there is no such field:\n%s", strict.String())
+		return Plan{}, fmt.Errorf("unknown field:\n%s", strict.String())
 	case errors.As(err, &wrong):
 		row, _ := wrong.Position()
 		return Plan{}, fmt.Errorf("line %d: %w", row, err)

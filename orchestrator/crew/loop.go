@@ -80,13 +80,13 @@ func ReadTask(file string, text []byte) (goal string, l Loop, err error) {
 	mark = strings.TrimSpace(mark)
 	head, body, closed := strings.Cut("\n"+rest, "\n"+mark+"\n")
 	if mark != "+++" && mark != "---" || !closed {
-		return "", l, errors.New("it has no head: begin with a line of +++, TOML that has [accept] in it, and another line of +++; the goal stands behind that")
+		return "", l, errors.New("it has no head: begin with a line of +++, TOML with [accept], and another line of +++; the goal follows")
 	}
 	if mark == "+++" {
 		d := toml.NewDecoder(strings.NewReader(head)).DisallowUnknownFields()
 		err = d.Decode(&l)
 		if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-			err = fmt.Errorf("there is no such field:\n%s", strict.String())
+			err = fmt.Errorf("unknown field:\n%s", strict.String())
 		}
 	} else {
 		d := yaml.NewDecoder(bytes.NewReader([]byte(head)))
@@ -159,11 +159,11 @@ func (l Loop) check(goal string) error {
 	a := l.Accept
 	switch {
 	case goal == "":
-		return errors.New("there is no goal behind the head")
+		return errors.New("there is no goal after the head")
 	case len(goal) > 16<<10:
 		return fmt.Errorf("the goal has %d bytes, more than %d", len(goal), 16<<10)
 	case len(a.Command) == 0 && len(a.Tests) == 0 && a.Text == "":
-		return errors.New("nothing tells when it is done: give [accept] a command, tests, or a text that says what a reviewer looks for")
+		return errors.New("nothing says when it is done: give [accept] a command, tests, or a text that tells a reviewer what to look for")
 	case len(a.Command) > maxArgs || slices.ContainsFunc(a.Command, func(s string) bool { return len(s) > maxAccept || strings.ContainsRune(s, 0) }):
 		return errors.New("accept.command is too long")
 	case len(a.Command) > 0 && strings.TrimSpace(a.Command[0]) == "":

@@ -33,8 +33,8 @@ func TestATaskFileThatCannotBeMeantIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"# Do it\n": "it has no head", "+++\n" + accept: "it has no head", "": "it has no head",
 		"+++\n" + accept + "+++\n \n":                                "no goal",
-		"+++\n+++\ngoal":                                             "nothing tells when it is done",
-		"+++\nlimit = 3\n" + accept + "+++\ngoal":                    "no such field",
+		"+++\n+++\ngoal":                                             "nothing says when it is done",
+		"+++\nlimit = 3\n" + accept + "+++\ngoal":                    "unknown field",
 		"---\nlimit: 3\n---\ngoal":                                   "field limit not found",
 		"+++\nlimits = 3\n" + accept + "+++\ngoal":                   "its head",
 		"+++\n[limits]\nloops = 21\n" + accept + "+++\ngoal":         "from 1 to 20",

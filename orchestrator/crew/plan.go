@@ -186,14 +186,14 @@ func (p *Plan) Check(exists func(path string) bool, roles Roles) (wrong []string
 	seen := map[int]bool{}
 	for _, t := range p.Tasks {
 		if t.N < 1 || seen[t.N] {
-			say("the number %d is not one of its own: number tasks from 1", t.N)
+			say("task number %d is below 1 or used twice: number tasks from 1", t.N)
 		}
 		seen[t.N] = true
 	}
 	for _, t := range p.Tasks {
 		for _, d := range t.DependsOn {
 			if !seen[d] || d == t.N {
-				say("task %d depends on %d, which is no other task", t.N, d)
+				say("task %d depends on %d, which is not another task", t.N, d)
 			}
 		}
 	}
@@ -251,18 +251,18 @@ func (p *Plan) checkTask(t Task, exists func(string) bool, creators map[string]i
 	for _, f := range t.Files {
 		by, made := creators[f]
 		if !exists(f) && (!made || !slices.Contains(before, by)) {
-			say("task %d changes %s, which is not there: name a file of the project, put it into creates, or depend on the task that creates it", t.N, f)
+			say("task %d changes %s, which does not exist: name a file of the project, put it into creates, or depend on the task that creates it", t.N, f)
 		}
 	}
 	for _, f := range t.Creates {
 		if exists(f) {
-			say("task %d creates %s, which is there already: put it into files", t.N, f)
+			say("task %d creates %s, which already exists: put it into files", t.N, f)
 		}
 	}
 	a := t.Accept
 	switch {
 	case len(a.Command) == 0 && len(a.Tests) == 0 && a.Text == "":
-		say("nothing tells when task %d is done: give a command, tests, or what a reviewer looks for", t.N)
+		say("nothing says when task %d is done: give a command, tests, or what a reviewer should look for", t.N)
 	case len(a.Command) > maxArgs || slices.ContainsFunc(a.Command, func(s string) bool { return len(s) > maxAccept || strings.ContainsRune(s, 0) }):
 		say("the command of task %d is too long", t.N)
 	case len(a.Command) > 0 && strings.TrimSpace(a.Command[0]) == "":

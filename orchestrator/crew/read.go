@@ -43,7 +43,7 @@ func (l *label) UnmarshalJSON(text []byte) error {
 	}
 	var n json.Number
 	if err := json.Unmarshal(text, &n); err != nil {
-		return errors.New("the number of a task has to be a number or a text")
+		return errors.New("the number of a task must be a number or a text")
 	}
 	*l = label(n)
 	return nil
@@ -95,7 +95,7 @@ func ReadPlan(answer string, first int, after []int) (p Plan, err error) {
 		for _, d := range t.DependsOn {
 			n, ok := known[d]
 			if !ok {
-				return Plan{}, fmt.Errorf("task %d depends on %q, which is no task", task.N, string(d))
+				return Plan{}, fmt.Errorf("task %d depends on %q, which is not a task", task.N, string(d))
 			}
 			task.DependsOn = append(task.DependsOn, n)
 		}

@@ -197,7 +197,7 @@ func roleText(layers []fs.FS, name string) (string, int, error) {
 func (r Role) check(roles Roles, tools []string) error {
 	switch {
 	case r.Tier < 1 || r.Tier > 4:
-		return fmt.Errorf("tier is %d: give 1 for who plans, 2 for who leads, 3 for who works, 4 for who checks", r.Tier)
+		return fmt.Errorf("tier is %d: give 1 for a role that plans, 2 for one that leads, 3 for one that works, 4 for one that checks", r.Tier)
 	case len(r.Prompt) > maxPrompt:
 		return fmt.Errorf("the prompt has %d bytes, more than %d", len(r.Prompt), maxPrompt)
 	case !slices.Contains([]string{"change", "plan", "review", "text"}, r.Returns):
@@ -207,16 +207,16 @@ func (r Role) check(roles Roles, tools []string) error {
 	case r.Limits.Rounds < 0 || r.Limits.Rounds > maxRounds:
 		return fmt.Errorf("limits.rounds is %d: give a number up to %d", r.Limits.Rounds, maxRounds)
 	case r.Returns != "change" && slices.ContainsFunc(r.Tools, changes):
-		return fmt.Errorf("it returns no change, and may not have the tools that make one")
+		return fmt.Errorf("it returns no change, so it may not have the tools that make one")
 	}
 	for _, tool := range r.Tools {
 		if !slices.Contains(tools, tool) {
-			return fmt.Errorf("there is no tool %q: name one of %s", tool, strings.Join(tools, ", "))
+			return fmt.Errorf("unknown tool %q: name one of %s", tool, strings.Join(tools, ", "))
 		}
 	}
 	for _, name := range r.Calls {
 		if _, ok := roles[name]; !ok {
-			return fmt.Errorf("it calls %q, which is no role", name)
+			return fmt.Errorf("it calls %q, which is not a role", name)
 		}
 	}
 	return r.Talk.check("talk")

@@ -135,7 +135,7 @@ func (r *Runner) work(ctx context.Context, x *run.Execution, req run.Request, w 
 	if end != nil {
 		return *end
 	}
-	if err := x.Advance(ctx, run.Proposing, "a command works in a box of its own"); err != nil {
+	if err := x.Advance(ctx, run.Proposing, "the command runs in a box of its own"); err != nil {
 		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
 	}
 	cs, end := r.take(ctx, x, req, st, w)
@@ -170,7 +170,7 @@ func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st
 	way := Way{Told: func() (string, *run.Problem) { return "", nil }}
 	if w.Connect != nil {
 		if way, err = w.Connect(ctx, x); err != nil {
-			return stop(run.Failed, x.Trouble(ctx, "open the way to the model", err))
+			return stop(run.Failed, x.Trouble(ctx, "connect the box to the model", err))
 		}
 		box.AllowEgress(way)
 	}
@@ -232,7 +232,7 @@ func (r *Runner) open(ctx context.Context, x *run.Execution, req run.Request, st
 	if w.Equip != nil && w.In == nil {
 		equipped, err := x.Gate(req).Equip(ctx, st, w.Equip)
 		if err != nil {
-			return nil, fmt.Errorf("make it ready for the command: %w", err)
+			return nil, fmt.Errorf("equip it for the command: %w", err)
 		}
 		spec.Image, spec.Delta = equipped.ID, nil
 	}
@@ -246,7 +246,7 @@ func untaken(ctx context.Context, x *run.Execution, err error) (run.State, *run.
 	if errors.As(err, &over) || errors.As(err, &refused) {
 		return run.Rejected, &run.Problem{
 			Kind: run.ProblemPatch, Message: "what the command changed is too much for a patch: " + err.Error(),
-			Next: "nothing was written; have it write less, or leave out with exclude in agent.toml what is no source",
+			Next: "nothing was written; have it write less, or leave out what is not source with exclude in agent.toml",
 		}
 	}
 	return run.Failed, x.Trouble(ctx, "take out what changed", err)
@@ -301,7 +301,7 @@ func cutOff(r guest.Result, w Work) *run.Problem {
 		}
 	case r.Killed && r.OOM:
 		return &run.Problem{
-			Kind: run.ProblemPatch, Message: "the command used up the memory of its box, which ended",
+			Kind: run.ProblemPatch, Message: "the command used up the memory of its box, and the box ended",
 			Next: "nothing was judged or written; raise limits.memory in your configuration",
 		}
 	case r.Killed:

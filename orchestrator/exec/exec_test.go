@@ -235,7 +235,7 @@ func TestNotesNameTheFirstAndCountTheRest(t *testing.T) {
 		found.Left = append(found.Left, guest.Left{Path: "f", Reason: "device"})
 	}
 	l := left(found, []workspace.Skip{{Path: ".env", Reason: "secret"}, {Path: "dist/a", Reason: "ignored by git", Quiet: true}})
-	want := []string{"left out of the patch: f (device), f (device), f (device), f (device), f (device) and 196 more", "1 file that git ignores or that is a cache stays out of the patch"}
+	want := []string{"left out of the patch: f (device), f (device), f (device), f (device), f (device) and 196 more", "left out of the patch: 1 file in caches or ignored by git"}
 	if got := l.notes(); !slices.Equal(got, want) || len(l.named) != maxNamed || l.count != 201 {
 		t.Errorf("%q, %d named of %d", got, len(l.named), l.count)
 	}
@@ -271,7 +271,7 @@ func TestACommandHasAWayOut(t *testing.T) {
 		t.Errorf("it ran %q and tells of %q", box.ran.Args, doc.Command.Args)
 	}
 	w.Connect = func(context.Context, *run.Execution) (Way, error) { return Way{}, errors.New("no key") }
-	if doc := executed(t, b, &benchBox{}, w); doc.Exit != run.ExitInfra || !strings.Contains(doc.Error.Message, "open the way to the model: no key") {
+	if doc := executed(t, b, &benchBox{}, w); doc.Exit != run.ExitInfra || !strings.Contains(doc.Error.Message, "connect the box to the model: no key") {
 		t.Errorf("%+v", doc.Error)
 	}
 }

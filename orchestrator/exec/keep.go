@@ -51,8 +51,8 @@ func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Man
 	newer, conflict := in.outdated(found)
 	if conflict != "" {
 		problem := &run.Problem{
-			Kind: run.ProblemConflict, Message: conflict + " was changed in the kept workbench and on the host since; yours stays",
-			Next: "begin with a fresh one: leave --in out; what was changed there is in run " + in.Run,
+			Kind: run.ProblemConflict, Message: conflict + " has changed both in the kept workbench and on the host; the host's version stays",
+			Next: "omit --in to begin with a fresh one; what was changed there is in run " + in.Run,
 		}
 		if err := box.Keep(ctx, in.Run); err != nil { // unchanged: nothing has happened to it
 			problem.Next += "; the workbench is gone"
@@ -60,7 +60,7 @@ func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Man
 		return &stopped{run.Conflicted, problem}
 	}
 	if !newer.Empty() {
-		x.Notify(run.Event{Note: "the workbench gets what is newer here: " + run.Count(len(newer.Changes), "file")})
+		x.Notify(run.Event{Note: "update the workbench with what is newer here: " + run.Count(len(newer.Changes), "file")})
 		if err := box.Apply(ctx, newer); err != nil {
 			return &stopped{run.Failed, x.Trouble(ctx, "bring the workbench up to date", err)}
 		}

@@ -93,7 +93,7 @@ func (l leftOver) notes() (list []string) {
 		list = append(list, text)
 	}
 	if l.quiet > 0 {
-		list = append(list, fmt.Sprintf("%s that git ignores or that is a cache stays out of the patch", run.Count(l.quiet, "file")))
+		list = append(list, fmt.Sprintf("left out of the patch: %s in caches or ignored by git", run.Count(l.quiet, "file")))
 	}
 	return list
 }

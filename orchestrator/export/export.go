@@ -80,7 +80,7 @@ func openExports(root string) (*os.Root, error) {
 		return nil, err
 	}
 	if !before.IsDir() {
-		return nil, fmt.Errorf("%s is no directory: remove it", exportsDir)
+		return nil, fmt.Errorf("%s is not a directory: remove it", exportsDir)
 	}
 	dir, err := top.OpenRoot(exportsDir)
 	if err != nil {

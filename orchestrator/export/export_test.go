@@ -101,7 +101,7 @@ func TestAnExportFollowsNoLink(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := export.File(root, "A.md", text("one\n"))
-			if link := name == "the export"; link != (err == nil) || !link && !strings.Contains(err.Error(), "no directory") {
+			if link := name == "the export"; link != (err == nil) || !link && !strings.Contains(err.Error(), "not a directory") {
 				t.Error(err)
 			}
 			if content(t, outside, "A.md") != "mine\n" {

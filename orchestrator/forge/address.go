@@ -19,7 +19,7 @@ type Address struct {
 }
 
 // ErrNoAddress means that a text does not name a repository on a forge.
-var ErrNoAddress = errors.New("no address of a repository on a forge")
+var ErrNoAddress = errors.New("not the address of a repository on a forge")
 
 // ParseAddress reads what git calls a remote: https://host/owner/name.git, ssh://git@host/owner/name,
 // git@host:owner/name. base is the configured forge: it determines the scheme, port and path with which the text's host

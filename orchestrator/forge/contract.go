@@ -186,13 +186,13 @@ var (
 	// ErrNotFound means that it does not exist, or that the token may not see it.
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that a branch already has an open pull request.
-	ErrExists = errors.New("there is one already")
+	ErrExists = errors.New("already exists")
 	// ErrDenied means that the token does not permit this, or no longer does.
-	ErrDenied = errors.New("the forge does not accept the token for that")
+	ErrDenied = errors.New("the forge does not accept the token for this")
 	// ErrTooLong means that a list has more than MaxListed entries, or never ends.
-	ErrTooLong = errors.New("the forge lists more than is read")
+	ErrTooLong = errors.New("the forge lists more entries than are read")
 	// ErrTransient means that the same may work later: trouble of the network, or of the host.
-	ErrTransient = errors.New("the forge has trouble")
+	ErrTransient = errors.New("temporary trouble with the forge")
 )
 
 // A LimitError says that the forge accepts no more requests until some time.
@@ -200,7 +200,7 @@ type LimitError struct{ Until time.Time }
 
 // Error says when the request may be tried again.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the forge takes no more requests until %s", e.Until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the forge accepts no more requests until %s", e.Until.UTC().Format(time.RFC3339))
 }
 
 // Is makes a limit count as transient trouble.

@@ -18,7 +18,7 @@ const (
 )
 
 // ErrNoGit means that there is nothing to read: no git program, no repository, or one that git does not trust.
-var ErrNoGit = errors.New("no git repository that can be read")
+var ErrNoGit = errors.New("no readable git repository")
 
 // read asks git about the history of the repository at dir. If the answer is too long, read returns its beginning.
 func read(ctx context.Context, dir string, args ...string) ([]byte, error) {

@@ -34,7 +34,7 @@ func DependenciesOf(base *workspace.Manifest, rules Rules) (dependencies.Set, er
 			continue
 		}
 		if e.Size > dependencies.MaxFile {
-			notes = append(notes, fmt.Sprintf("nothing is installed of %s: it is larger than %d MiB", e.Path, dependencies.MaxFile>>20))
+			notes = append(notes, fmt.Sprintf("nothing is installed from %s: it is larger than %d MiB", e.Path, dependencies.MaxFile>>20))
 			continue
 		}
 		content, err := base.ReadFile(e.Path)
@@ -63,7 +63,7 @@ func (g *Gate) announce(ctx context.Context, tools images.Image, d dependencies.
 	by := strings.Join(d.Managers(), ", ")
 	// If the engine does not answer, the installation says so.
 	if has, err := g.Images.Has(ctx, tools, d); has && err == nil {
-		g.note("the dependencies are found again, as installed before by " + by)
+		g.note("reuse the dependencies installed earlier by " + by)
 		return
 	}
 	g.note("install the dependencies by " + by + ", which may take minutes the first time")
@@ -117,7 +117,7 @@ func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependenci
 			i.failed = append(i.failed, part)
 			i.lack(g, fmt.Sprintf("without the packages of %s, which %s could not install: %s; %s", part, part.Manager, oneLine(lacking.Error()), lacking.Next()))
 			if other, ok := d.Standby(step); ok && lacking.Step >= 0 && lacking.Registry != "" {
-				g.note("look for packages of Debian in their place, which may take a minute the first time")
+				g.note("look for Debian packages instead, which may take a minute the first time")
 				d = other
 				continue
 			}
@@ -144,7 +144,7 @@ func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependenci
 // lack notes what is judged without, and reports it.
 func (i *Installed) lack(g *Gate, text string) {
 	i.Lacking = append(i.Lacking, "judged "+text)
-	g.note("go on " + text)
+	g.note("continue " + text)
 }
 
 // oneLine joins the lines of a message, without the blank ones.

@@ -185,7 +185,7 @@ func TestWhatCannotBeInstalledIsLackingOrTheRegistrysFaultOrThePatchs(t *testing
 			strings.Contains(doc.Unproven[0].Reason, "no version fits; one==2; ") && strings.Contains(doc.Unproven[0].Reason, "--no-install"); lacking != c.lacking {
 			t.Errorf("%s: %+v", name, doc.Unproven)
 		}
-		if c.lacking && !strings.Contains(strings.Join(told, "\n"), "go on "+strings.TrimPrefix(doc.Unproven[0].Reason, "judged ")) {
+		if c.lacking && !strings.Contains(strings.Join(told, "\n"), "continue "+strings.TrimPrefix(doc.Unproven[0].Reason, "judged ")) {
 			t.Errorf("%s: told %q", name, told)
 		}
 		if c.verdict == verify.Fail {
@@ -258,7 +258,7 @@ func TestWhatWasInstalledIsToldAsItWas(t *testing.T) {
 			t.Errorf("recorded is %q, %v", ev.Settings.Dependencies, err)
 		}
 		text := strings.Join(told, "\n")
-		if doc.Exit != run.ExitDone || strings.Contains(text, "found again") != known || strings.Contains(text, "install the dependencies by npm") == known ||
+		if doc.Exit != run.ExitDone || strings.Contains(text, "reuse the dependencies") != known || strings.Contains(text, "install the dependencies by npm") == known ||
 			!strings.Contains(text, "installed with --legacy-peer-deps, as npm advises") {
 			t.Errorf("exit %d: %s", doc.Exit, text)
 		}

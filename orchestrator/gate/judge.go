@@ -157,6 +157,6 @@ func (c *Candidate) fault(failure *images.InstallError) {
 	}
 	c.Verdict = verify.Fail
 	c.Gates = []verify.Gate{{
-		Name: "edit", Verdict: verify.Fail, Detail: "what the patch depends on cannot be installed, and what was there before it could", Output: output, Findings: []verify.Finding{f},
+		Name: "edit", Verdict: verify.Fail, Detail: "the dependencies with the patch cannot be installed; those without it could", Output: output, Findings: []verify.Finding{f},
 	}}
 }

@@ -94,13 +94,13 @@ func (g *Gate) Equip(ctx context.Context, st Stage, equip func(ctx context.Conte
 func (g *Gate) install(ctx context.Context, tools images.Image, base *workspace.Manifest) (st Stage, err error) {
 	st = Stage{Base: base, Tools: tools}
 	if st.dependencies, err = DependenciesOf(base, g.Rules); err != nil {
-		return st, &StepError{"read what the workspace depends on", err}
+		return st, &StepError{"read the workspace's dependencies", err}
 	}
 	// Announced before it begins: the first time may take minutes.
 	g.announce(ctx, tools, st.dependencies)
 	anything := func(dependencies.Part) bool { return true }
 	if st.Dependencies, err = g.installMost(ctx, tools, st.dependencies, anything); err != nil {
-		return st, &StepError{"install what the workspace depends on", err}
+		return st, &StepError{"install the workspace's dependencies", err}
 	}
 	st.installed = st.Dependencies.image
 	return st, nil

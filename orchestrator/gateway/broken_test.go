@@ -170,7 +170,7 @@ func TestAQuestionThatIsCutOffIsNotAsked(t *testing.T) {
 	g, _, _ := opened(t, Config{Vendor: "anthropic"}, llm.Limits{}, v.URL)
 	w := httptest.NewRecorder()
 	g.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/messages", io.MultiReader(strings.NewReader("{"), iotest.ErrReader(errors.New("gone")))))
-	if w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "at most 64 MiB") || len(v.asked) > 0 {
+	if w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "exceeds 64 MiB") || len(v.asked) > 0 {
 		t.Errorf("%d %q, asked %q", w.Code, w.Body, v.asked)
 	}
 }

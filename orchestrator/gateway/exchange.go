@@ -83,7 +83,7 @@ func (x *exchange) answer(r *http.Response) error {
 		x.gateway.pass(x.index)
 	}
 	if x.kind == llm.Auth {
-		masked = `{"type":"error","error":{"type":"authentication_error","message":"agent: the vendor does not accept a key of the user's"}}`
+		masked = `{"type":"error","error":{"type":"authentication_error","message":"agent: the vendor does not accept the user's key"}}`
 	}
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(masked)), int64(len(masked))
 	r.Header.Set("Content-Length", strconv.Itoa(len(masked)))

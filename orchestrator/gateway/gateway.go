@@ -83,7 +83,7 @@ func New(c Config) (*Gateway, error) {
 	}
 	for _, k := range c.Keys {
 		if !wire.Sendable(k) {
-			return nil, fmt.Errorf("key %s of %s cannot stand in a header", k, a.title)
+			return nil, fmt.Errorf("key %s of %s cannot be sent in a header", k, a.title)
 		}
 	}
 	if c.Now == nil {
@@ -111,7 +111,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodHead && r.URL.Path == "/": // some programs check whether the server is there
 		w.WriteHeader(http.StatusOK)
 	case r.Method != http.MethodPost || !g.api.asks.MatchString(r.URL.Path):
-		refusal(w, http.StatusNotFound, "not_found_error", "only questions to a model of "+g.api.title+" pass here, not "+r.Method+" "+r.URL.Path)
+		refusal(w, http.StatusNotFound, "not_found_error", "only requests to a model of "+g.api.title+" are allowed here, not "+r.Method+" "+r.URL.Path)
 	default:
 		g.ask(w, r)
 	}
@@ -121,7 +121,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) ask(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion))
 	if err != nil {
-		refusal(w, http.StatusRequestEntityTooLarge, "invalid_request_error", fmt.Sprintf("a question has at most %d MiB", maxQuestion>>20))
+		refusal(w, http.StatusRequestEntityTooLarge, "invalid_request_error", fmt.Sprintf("the question exceeds %d MiB", maxQuestion>>20))
 		return
 	}
 	key, index := g.turn()

@@ -163,7 +163,7 @@ func TestOnlyQuestionsPass(t *testing.T) {
 	v := serve(t, func(http.ResponseWriter, *http.Request) {})
 	g, _, client := opened(t, Config{Vendor: "anthropic"}, llm.Limits{}, v.URL, secretKey)
 	for _, path := range []string{"/v1/files", "/v1/messages/batches", "/v1/messages/", "/v1/responses", "/v1/organizations/me", "//v1/messages", "/v1/messages/../files", "/v1/messages%2f..%2ffiles", "/"} {
-		if status, text := post(t, client, path, "{}"); status != 404 || !strings.Contains(text, "only questions") {
+		if status, text := post(t, client, path, "{}"); status != 404 || !strings.Contains(text, "only requests") {
 			t.Errorf("%s: %d %q", path, status, text)
 		}
 	}
@@ -303,8 +303,8 @@ func TestAGatewayThatCannotBeIsRefused(t *testing.T) {
 	for want, c := range map[string]Config{
 		`vendor "ollama": use anthropic, openai, gemini, compatible`: {Vendor: "ollama"},
 		"is not http://HOST": {Vendor: "compatible"},
-		"holds more than":    {Vendor: "openai", Address: "https://user:hush@host/v1"},
-		"cannot stand":       {Vendor: "openai", Keys: []llm.Key{llm.NewKey("a\nb")}},
+		"contains more than": {Vendor: "openai", Address: "https://user:hush@host/v1"},
+		"cannot be sent":     {Vendor: "openai", Keys: []llm.Key{llm.NewKey("a\nb")}},
 	} {
 		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%+v: %v, want %q", c.Vendor, err, want)

@@ -136,9 +136,9 @@ func (a *asking) carries(i int) bool {
 	l, why := a.conf.Links[i], ""
 	switch {
 	case !l.Tools && len(a.call.Request.Tools) > 0:
-		why = "the question has tools, and this model is asked without them"
+		why = "the question has tools, but this model is asked without them"
 	case !l.Sees && a.call.Request.Pictures() > 0:
-		why = "the question has a picture, and this model is not known to see any"
+		why = "the question has a picture, but this model is not known to see any"
 	default:
 		return true
 	}
@@ -185,7 +185,7 @@ func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
 		// No request is made, so there is none to record.
 		a.out[t.index] = true
 		a.note(a.fail(t, Invalid, fmt.Sprintf(
-			"the question has %d tokens, and the context of %d leaves %d for it", count.N, t.Context, max(room, 0))))
+			"the question has %d tokens, but the context of %d leaves %d for it", count.N, t.Context, max(room, 0))))
 		return false, nil
 	}
 	a.fits[t.index] = true

@@ -57,7 +57,7 @@ type Chain struct {
 // New returns a chain. A model whose price is not known cannot be held to a cap on cost, so New refuses the combination.
 func New(c Config) (*Chain, error) {
 	if c.Journal == nil || c.Replay == "" && (c.States == nil || len(c.Links) == 0) {
-		return nil, errors.New("make a chain: a journal is needed, and a model and key states but for a replay")
+		return nil, errors.New("make a chain: a journal is required, and except in a replay also a model and key states")
 	}
 	c.Limits = c.Limits.withDefaults()
 	// The real clock, wait and randomness replace what a test does not set.
@@ -123,7 +123,7 @@ func (l Link) cost(u Usage) (Money, bool) {
 }
 
 // ErrHoldsKey is returned by Ask for a question that contains one of the chain's own keys. The question is not sent.
-var ErrHoldsKey = errors.New("the question holds a key that models are asked with")
+var ErrHoldsKey = errors.New("the question contains an API key of a model")
 
 // A Call is one question of a run. Run, Step and Request together identify it: the same question in the same step is answered once,
 // and later from the journal. To get another answer, or several, ask in another step.
@@ -188,7 +188,7 @@ func (c *Chain) check(call Call) error {
 		return errors.New("a question needs a run and a step")
 	}
 	if math.IsNaN(r.Temperature) || math.IsInf(r.Temperature, 0) || r.MaxTokens < 0 || r.Context < 0 {
-		return fmt.Errorf("temperature %v, bound of %d tokens and context of %d are not all numbers from 0", r.Temperature, r.MaxTokens, r.Context)
+		return fmt.Errorf("temperature %v, bound of %d tokens and context of %d must be finite and not negative", r.Temperature, r.MaxTokens, r.Context)
 	}
 	for _, text := range r.Texts() {
 		if c.masker.Holds(text) {

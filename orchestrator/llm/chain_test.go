@@ -303,16 +303,16 @@ func TestAChainNeedsItsParts(t *testing.T) {
 func TestWhatIsNoQuestionIsNotSent(t *testing.T) {
 	secretText := "token = " + secret(0)
 	for name, spoil := range map[string]func(*llm.Call){
-		"needs a run and a step":        func(c *llm.Call) { c.Run = "" },
-		"a run and a step":              func(c *llm.Call) { c.Step = "" },
-		"last message":                  func(c *llm.Call) { c.Request.Messages = nil },
-		"a result is of the call":       func(c *llm.Call) { c.Request.Messages[0].Results = []llm.ToolResult{{ID: "x"}} },
-		"is not the user's":             func(c *llm.Call) { c.Request.Messages[0].Role = llm.Assistant },
-		"are not all numbers":           func(c *llm.Call) { c.Request.Temperature = math.NaN() },
-		"bound of -1 tokens":            func(c *llm.Call) { c.Request.MaxTokens = -1 },
-		"holds a key that models":       func(c *llm.Call) { c.Request.Messages[0].Text = secretText },
-		"the question holds a key that": func(c *llm.Call) { c.Request.System = secretText },
-		"a file with 2 secrets":         func(c *llm.Call) { c.Request.Messages[0].Text = "guarded" },
+		"needs a run and a step":       func(c *llm.Call) { c.Run = "" },
+		"a run and a step":             func(c *llm.Call) { c.Step = "" },
+		"last message":                 func(c *llm.Call) { c.Request.Messages = nil },
+		"a result is for the call":     func(c *llm.Call) { c.Request.Messages[0].Results = []llm.ToolResult{{ID: "x"}} },
+		"is not the user's":            func(c *llm.Call) { c.Request.Messages[0].Role = llm.Assistant },
+		"finite and not negative":      func(c *llm.Call) { c.Request.Temperature = math.NaN() },
+		"bound of -1 tokens":           func(c *llm.Call) { c.Request.MaxTokens = -1 },
+		"contains an API key":          func(c *llm.Call) { c.Request.Messages[0].Text = secretText },
+		"the question contains an API": func(c *llm.Call) { c.Request.System = secretText },
+		"a file with 2 secrets":        func(c *llm.Call) { c.Request.Messages[0].Text = "guarded" },
 	} {
 		b := newBench(t, 2, []step{say("x")}, nil, func(c *llm.Config) {
 			c.Guard = func(r llm.Request) error {
@@ -377,7 +377,7 @@ func TestAQuestionThatIsTooLongIsNotSent(t *testing.T) {
 	call.Request = question(long)
 	_, err := b.Ask(t.Context(), call)
 	wantKind(t, err, llm.Invalid)
-	if !strings.Contains(err.Error(), "the question has 1252 tokens, and the context of 1300 leaves 1200 for it") || len(b.memory.Records()) != 0 {
+	if !strings.Contains(err.Error(), "the question has 1252 tokens, but the context of 1300 leaves 1200 for it") || len(b.memory.Records()) != 0 {
 		t.Errorf("error %v after %d requests", err, len(b.memory.Records()))
 	}
 }

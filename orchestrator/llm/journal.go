@@ -96,7 +96,7 @@ func (s Spent) String() string {
 	case s.Unpriced == s.Requests:
 		return text + "cost not known"
 	}
-	return text + fmt.Sprintf("cost %v and that of %s whose price is not known", s.Cost, count(s.Unpriced, "request"))
+	return text + fmt.Sprintf("cost %v, plus %s of unknown price", s.Cost, count(s.Unpriced, "request"))
 }
 
 // count formats a number of things.

@@ -40,7 +40,7 @@ func ParseKeys(list string) ([]Key, error) {
 			continue
 		}
 		if strings.ContainsFunc(secret, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
-			return nil, fmt.Errorf("read keys: key %d of the list holds space or a control character", i+1)
+			return nil, fmt.Errorf("read keys: key %d of the list contains a space or a control character", i+1)
 		}
 		key := NewKey(secret)
 		if !slices.ContainsFunc(keys, func(k Key) bool { return k.ID == key.ID }) {

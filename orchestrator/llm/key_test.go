@@ -81,7 +81,7 @@ func TestParseKeys(t *testing.T) {
 		{list: " , ,"},
 		{list: "one", want: []string{"one"}},
 		{list: "b, a ,\tb,a\n,c", want: []string{"b", "a", "c"}},
-		{list: "one,canary\x00secret", err: "key 2 of the list holds space or a control character"},
+		{list: "one,canary\x00secret", err: "key 2 of the list contains a space or a control character"},
 		{list: "canary secret", err: "key 1 of the list"},
 		{list: "a,,canary\u0085secret", err: "key 3 of the list"},
 	} {

@@ -61,13 +61,13 @@ var rules = map[Kind]Rule{
 	},
 	Network: {
 		Do: Retry, Tries: 4,
-		Told: "{vendor}: no connection, or it broke before the answer was whole",
+		Told: "{vendor}: no connection, or it broke before the answer was complete",
 		Next: "check the network, the proxy and that {vendor} is running",
 	},
 	Refused: {
 		Do: NextLink, Charged: true,
 		Told: "the filters of {vendor} blocked the question or the answer",
-		Next: "put the goal in other words, or leave out the file that the filter dislikes",
+		Next: "reword the goal, or leave out the file that the filter blocks",
 	},
 	Overloaded: {
 		Do: Retry, Tries: 5,
@@ -76,18 +76,18 @@ var rules = map[Kind]Rule{
 	},
 	Malformed: {
 		Do: Retry, Tries: 3, Charged: true,
-		Told: "{vendor} answered with something that is no answer",
+		Told: "the response of {vendor} is not an answer",
 		Next: "check the base URL of {vendor}: a proxy or a log-in page may answer in its place",
 	},
 	Truncated: {
 		Do: GiveUp, Charged: true,
-		Told: "the answer of {model} reached its bound of tokens and is not whole",
+		Told: "the answer of {model} reached its token limit and is incomplete",
 		Next: "ask for a smaller change, or use a model with longer answers",
 	},
 	Missing: {
 		Do:   NextLink,
 		Told: "{vendor} has no model {model}",
-		Next: "check the model's name; a local one is fetched by `ollama pull {model}`",
+		Next: "check the model's name; fetch a local one with `ollama pull {model}`",
 	},
 	Invalid: {
 		Do:   NextLink,
@@ -96,7 +96,7 @@ var rules = map[Kind]Rule{
 	},
 	Unknown: {
 		Do: Retry, Tries: 2, Charged: true,
-		Told: "{vendor} answered with an error that is not known here",
+		Told: "{vendor} answered with an unknown error",
 		Next: "see v_model_calls for what it said",
 	},
 }
@@ -104,10 +104,10 @@ var rules = map[Kind]Rule{
 // keyless replaces the texts of the table if the vendor was asked without a key: a server of the user's own, or whatever is in
 // front of it.
 var keyless = map[Kind]struct{ told, next string }{
-	Quota:     {"{vendor}: an allowance is used up; it is left alone for a while", "wait, or add a second provider to the chain"},
-	RateLimit: {"{vendor}: too many requests; it is left alone for a while", "wait, or add a second provider to the chain"},
-	Auth:      {"{vendor} does not let the question in", "see what stands before {vendor} and whom it lets in"},
-	Balance:   {"{vendor} wants to be paid", "see what stands before {vendor} and whom it lets in"},
+	Quota:     {"{vendor}: an allowance is used up; it is not asked for a while", "wait, or add a second provider to the chain"},
+	RateLimit: {"{vendor}: too many requests; it is not asked for a while", "wait, or add a second provider to the chain"},
+	Auth:      {"{vendor} denies access to the question", "check what is in front of {vendor} and whom it admits"},
+	Balance:   {"{vendor} requires payment", "check what is in front of {vendor} and whom it admits"},
 }
 
 // Kinds returns the kinds that an Error can have.

@@ -35,10 +35,10 @@ func TestARecordIsWaitedForAsLongAsTheCallerIsThere(t *testing.T) {
 
 func TestWhatWasSpentIsToldInWords(t *testing.T) {
 	for want, s := range map[string]llm.Spent{
-		"1 request, 7 tokens, 0.0 s, cost not known":                                                {Requests: 1, Tokens: 7, Unpriced: 1},
-		"2 requests, 7 tokens, 1.5 s, cost 0.000009":                                                {Requests: 2, Tokens: 7, Cost: 9, Duration: 1500 * time.Millisecond},
-		"1 request, 7 tokens, 0.0 s, free":                                                          {Requests: 1, Tokens: 7},
-		"2 requests, 7 tokens, 0.0 s, cost 0.000009 and that of 1 request whose price is not known": {Requests: 2, Tokens: 7, Cost: 9, Unpriced: 1},
+		"1 request, 7 tokens, 0.0 s, cost not known":                                  {Requests: 1, Tokens: 7, Unpriced: 1},
+		"2 requests, 7 tokens, 1.5 s, cost 0.000009":                                  {Requests: 2, Tokens: 7, Cost: 9, Duration: 1500 * time.Millisecond},
+		"1 request, 7 tokens, 0.0 s, free":                                            {Requests: 1, Tokens: 7},
+		"2 requests, 7 tokens, 0.0 s, cost 0.000009, plus 1 request of unknown price": {Requests: 2, Tokens: 7, Cost: 9, Unpriced: 1},
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -32,7 +32,7 @@ func (s *stream) run(ctx context.Context, req Request, in Tokens) (Answer, *Erro
 	if err := s.call.emit(started); err != nil {
 		return Answer{}, nil, err
 	}
-	late := s.fail(t, Network, fmt.Sprintf("no whole answer within %v", s.total))
+	late := s.fail(t, Network, fmt.Sprintf("no complete answer within %v", s.total))
 	idle := s.fail(t, Network, fmt.Sprintf("no text for %v", s.conf.Limits.Idle))
 	// Each timer leaves its own error as the cause, which distinguishes them from each other and from a caller that gave up.
 	inner, cancel := context.WithCancelCause(ctx)
@@ -98,7 +98,7 @@ func (s *stream) settle(ctx, inner context.Context, answer Answer, err error) (*
 		return s.cut, nil
 	// The person saw the pieces and the run uses the whole: they must agree.
 	case err == nil && answer.Text != s.text.String():
-		return s.fail(s.turn, Malformed, "the whole answer is not the sum of its pieces"), nil
+		return s.fail(s.turn, Malformed, "the complete answer is not the sum of its pieces"), nil
 	case err == nil:
 		// Even if ctx ended meanwhile: the answer is paid for.
 		return s.judge(answer), nil

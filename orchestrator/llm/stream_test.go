@@ -26,7 +26,7 @@ func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
 		{"a provider that does not stop", step{chunks: []string{strings.Repeat("x", 999), "yy", "z"}, deaf: true}, llm.Malformed, "longer than 1000"},
 		{"no text at all", step{hang: true}, llm.Network, "no text for 5m0s"},
 		{"text and then nothing", step{chunks: []string{"half"}, hang: true}, llm.Network, "no text for 5m0s"},
-		{"work that never ends", step{chunks: []string{""}, flood: true}, llm.Network, "no whole answer within 15m0s"},
+		{"work that never ends", step{chunks: []string{""}, flood: true}, llm.Network, "no complete answer within 15m0s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestARequestEndsWithTheTimeOfItsRun(t *testing.T) {
 		if !errors.As(err, &spent) || spent.Cap != "time of a run" {
 			t.Errorf("error %v, want the cap on the time of a run", err)
 		}
-		if r := b.memory.Records(); len(r) != 1 || r[0].Detail != "no whole answer within 2m0s" || r[0].Duration != 2*time.Minute {
+		if r := b.memory.Records(); len(r) != 1 || r[0].Detail != "no complete answer within 2m0s" || r[0].Duration != 2*time.Minute {
 			t.Errorf("recorded %+v", r)
 		}
 	})
@@ -120,10 +120,10 @@ func TestARequestEndsWithTheTimeOfItsRun(t *testing.T) {
 func TestWhatIsNoAnswerIsAskedAgain(t *testing.T) {
 	other := "another text"
 	for name, st := range map[string]step{
-		"the answer is empty":                           say(""),
-		"answer is empty":                               say(" \n"),
-		"the whole answer is not the sum of its pieces": {chunks: []string{"a text"}, text: &other},
-		"is not the sum of its pieces":                  {text: &other},
+		"the answer is empty": say(""),
+		"answer is empty":     say(" \n"),
+		"the complete answer is not the sum of its pieces": {chunks: []string{"a text"}, text: &other},
+		"is not the sum of its pieces":                     {text: &other},
 	} {
 		b := newBench(t, 1, []step{st, say("x")}, nil, nil)
 		b.wantAnswer(t, "s", "x")

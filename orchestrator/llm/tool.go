@@ -76,11 +76,11 @@ func (r Request) CheckTurns() error {
 				return errors.New("a message of the model has results or pictures")
 			}
 		default:
-			return fmt.Errorf("there is no role %s", m.Role)
+			return fmt.Errorf("unknown role %s", m.Role)
 		}
 		for _, result := range m.Results {
 			if !open[result.ID] {
-				return fmt.Errorf("a result is of the call %q, which is not in the message before it", result.ID)
+				return fmt.Errorf("a result is for the call %q, which is not in the message before it", result.ID)
 			}
 			delete(open, result.ID)
 		}
@@ -89,13 +89,13 @@ func (r Request) CheckTurns() error {
 		}
 		for _, call := range m.Calls {
 			if call.ID == "" || seen[call.ID] {
-				return fmt.Errorf("the ID %q of a call is not its own", call.ID)
+				return fmt.Errorf("the ID %q of a call is empty or used twice", call.ID)
 			}
 			open[call.ID], seen[call.ID] = true, true
 		}
 	}
 	if len(seen) > 0 && len(r.Tools) == 0 {
-		return errors.New("the question has calls and no tools")
+		return errors.New("the question has calls but no tools")
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func checkTools(r Request) error {
 	names := map[string]bool{}
 	for _, t := range r.Tools {
 		if !toolName.MatchString(t.Name) || names[t.Name] {
-			return fmt.Errorf("the tool %q has no name of its own of letters, digits, _ and -", t.Name)
+			return fmt.Errorf("the tool name %q is used twice, or is not made of letters, digits, _ and -", t.Name)
 		}
 		names[t.Name] = true
 		if err := checkSchema(t.Schema); err != nil {
@@ -117,14 +117,14 @@ func checkTools(r Request) error {
 			return fmt.Errorf("the form of the answer: %w", err)
 		}
 		if len(r.Tools) > 0 {
-			return errors.New("the question has tools and a form of the answer")
+			return errors.New("the question has both tools and a form of the answer")
 		}
 	}
 	switch {
 	case r.Choice != MayCall && r.Choice != MustCall && r.Choice != NoCall:
-		return fmt.Errorf("there is no choice of tools %q", r.Choice)
+		return fmt.Errorf("unknown choice of tools %q", r.Choice)
 	case r.Choice != MayCall && len(r.Tools) == 0:
-		return errors.New("the question has a choice of tools and no tools")
+		return errors.New("the question has a choice of tools but no tools")
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func checkSchema(schema json.RawMessage) error {
 		Type string `json:"type"`
 	}
 	if !utf8.Valid(schema) || json.Unmarshal(schema, &head) != nil || head.Type != "object" {
-		return errors.New("the schema is none of an object")
+		return errors.New("the schema is not that of an object")
 	}
 	return nil
 }

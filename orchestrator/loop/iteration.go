@@ -43,7 +43,7 @@ func (l *Loop) round(ctx context.Context, it *Iteration, req run.Request) (r Rou
 
 // hadEnded says what became of a run before its iteration was interrupted.
 func hadEnded(id, outcome string) string {
-	return fmt.Sprintf("run %s had ended before: %s", id, outcome)
+	return fmt.Sprintf("run %s had already ended: %s", id, outcome)
 }
 
 // tell tells the watcher how far an iteration has got.

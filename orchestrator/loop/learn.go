@@ -102,7 +102,7 @@ func (l *Loop) remember(ctx context.Context, it Iteration, plan tournament.Plan,
 		if errors.As(err, &stop) && ctx.Err() == nil {
 			err = fmt.Errorf("%s; next: %s", stop.Message, stop.Next)
 		}
-		return l.excuse(ctx, notes, "the memory stays as it was", err)
+		return l.excuse(ctx, notes, "the memory was not updated", err)
 	}
 	if kept != "" {
 		*notes = append(*notes, "memory: "+kept)

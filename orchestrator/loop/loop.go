@@ -204,7 +204,7 @@ func (l *Loop) late(ctx context.Context) *run.Problem {
 	}
 	return &run.Problem{
 		Kind: run.ProblemBudget, Message: fmt.Sprintf("%v: %s; what was promoted stays", errLate, l.MaxWall),
-		Next: "`agent sandbox loop --resume --max-wall TIME` carries it on with a longer one, counted from its beginning",
+		Next: "continue with `agent sandbox loop --resume --max-wall TIME`, giving a longer time, counted from the loop's beginning",
 	}
 }
 
@@ -235,9 +235,9 @@ func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
 	}
 	switch {
 	case errors.Is(err, run.ErrFenced):
-		return &run.Problem{Kind: run.ProblemConflict, Message: "another process works on this workspace: " + err.Error(), Next: "wait for it to end"}
+		return &run.Problem{Kind: run.ProblemConflict, Message: "another process is working on this workspace: " + err.Error(), Next: "wait for it to end"}
 	case ctx.Err() != nil:
-		return &run.Problem{Kind: run.ProblemCancelled, Message: "cancelled; what was promoted stays", Next: "`agent sandbox loop --resume` carries on"}
+		return &run.Problem{Kind: run.ProblemCancelled, Message: "cancelled; what was promoted stays", Next: "continue with `agent sandbox loop --resume`"}
 	}
 	return &run.Problem{Kind: run.ProblemInfra, Message: err.Error(), Next: "run `agent doctor`, then `agent sandbox loop --resume`"}
 }

@@ -26,7 +26,7 @@ func (l *Loop) awake(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if !until.Equal(told) {
-			l.note("quiet hours: nothing is begun until " + until.Format("15:04"))
+			l.note("quiet hours: nothing starts until " + until.Format("15:04"))
 			told = until
 		}
 		if err := sleep(ctx, min(until.Sub(t), quietStep)); err != nil {

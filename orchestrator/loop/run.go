@@ -27,7 +27,7 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		return res.fail(problem)
 	}
 	if it == nil {
-		res.Stopped = "nothing is left to do: the last loop was done, or none was begun"
+		res.Stopped = "nothing is left to do: the last loop is done, or none was started"
 		return res
 	}
 	ctx, stop := l.bounded(ctx, it.Order)
@@ -120,7 +120,7 @@ func (r *Result) over(l *Loop, it *Iteration, next Order, doc *run.Document) boo
 func (it Iteration) clean() string {
 	switch {
 	case it.Order.Goal == "":
-		return "clean: every file was reviewed since it last changed, and nothing waits"
+		return "clean: every file was reviewed since it last changed, and nothing is waiting"
 	case it.target() == "":
 		return "clean: the model sees nothing left to change for the goal"
 	}
@@ -158,7 +158,7 @@ func (l *Loop) open(ctx context.Context, dir string, start Start) (*Iteration, *
 func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (again bool, p *run.Problem) {
 	if alive, _ := sandbox.Alive(it.Owner); alive && it.Owner != sandbox.Owner() {
 		return false, &run.Problem{
-			Kind: run.ProblemConflict, Message: fmt.Sprintf("iteration %s works on this workspace; its process is %s", it.ID, it.Owner),
+			Kind: run.ProblemConflict, Message: fmt.Sprintf("iteration %s is working on this workspace; its process is %s", it.ID, it.Owner),
 			Next: "wait for it to end, or stop that process",
 		}
 	}
@@ -167,7 +167,7 @@ func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (aga
 	if it.Phase == Work && !giveUp && !start.Resume {
 		return false, &run.Problem{
 			Kind: run.ProblemConflict, Message: fmt.Sprintf("iteration %s of a loop on this workspace was interrupted", it.ID),
-			Next: "`agent sandbox loop --resume` carries it on, `agent sandbox loop --fresh` gives it up and begins anew",
+			Next: "continue it with `agent sandbox loop --resume`, or give it up and start anew with `agent sandbox loop --fresh`",
 		}
 	}
 	taken, err := l.Iterations.TakeIteration(ctx, *it, sandbox.Owner())

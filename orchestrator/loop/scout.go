@@ -142,7 +142,7 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known surv
 	if len(req.Scope) > 0 {
 		b.Target = path.Clean(req.Scope[0])
 		if _, ok := base.Lookup(b.Target); !ok && req.Goal == "" {
-			return &agent.StopError{Message: b.Target + " is not in the workspace", Next: "name a file of it with --file, or a --goal that creates it"}
+			return &agent.StopError{Message: b.Target + " is not in the workspace", Next: "name a file of the workspace with --file, or give a --goal that creates it"}
 		}
 		plan.Why = "as asked"
 		if req.Proposal == nil {
@@ -356,7 +356,7 @@ func (s *Scout) describe(base *workspace.Manifest, req run.Request, room int, b 
 		if e.Kind != workspace.File || e.Size > maxTarget {
 			return &agent.StopError{
 				Usage:   true,
-				Message: fmt.Sprintf("%s is a %s of %d bytes: a file of at most %d can be worked on", b.Target, e.Kind, e.Size, maxTarget),
+				Message: fmt.Sprintf("%s is a %s of %d bytes: only a file of at most %d can be worked on", b.Target, e.Kind, e.Size, maxTarget),
 				Next:    "name another file with --file",
 			}
 		}

@@ -73,7 +73,7 @@ func (l *Loop) forget(ctx context.Context, id string) {
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
 	defer cancel()
 	if err := l.Steering.WantLoop(settled, id, ""); err != nil {
-		l.note("what was asked of the loop is still asked: " + err.Error())
+		l.note("the request to the loop could not be withdrawn: " + err.Error())
 	}
 }
 
@@ -83,5 +83,5 @@ func asked(ctx context.Context) *run.Problem {
 	if !errors.Is(cause, errPaused) && !errors.Is(cause, errCancelled) {
 		return nil
 	}
-	return &run.Problem{Kind: run.ProblemCancelled, Message: cause.Error() + "; what was promoted stays", Next: "`agent sandbox loop --resume` carries on"}
+	return &run.Problem{Kind: run.ProblemCancelled, Message: cause.Error() + "; what was promoted stays", Next: "continue with `agent sandbox loop --resume`"}
 }

@@ -191,7 +191,7 @@ func TestALoopWrapsUp(t *testing.T) {
 	c.sail(ctx, loop.Start{Order: loop.Order{Iterations: 4}})
 	c.onAsk = nil
 	res := c.sail(t.Context(), loop.Start{Resume: true})
-	if res.Exit != run.ExitDone || len(res.WrapUp) != 2 || res.Stopped != "wrapped up: 2 promotions since somebody looked at them" || len(res.Iterations) != 1 {
+	if res.Exit != run.ExitDone || len(res.WrapUp) != 2 || res.Stopped != "wrapped up: 2 promotions not looked at yet" || len(res.Iterations) != 1 {
 		t.Fatalf("exit %d, %s: %s, %+v", res.Exit, outcomes(res), res.Stopped, res.WrapUp)
 	}
 	if want := fmt.Sprintf("agent pr open --run %s --run %s", res.WrapUp[0].Run, res.WrapUp[1].Run); !strings.Contains(res.Next, want) {
@@ -258,7 +258,7 @@ func TestALoopWaitsInQuietHours(t *testing.T) {
 		}
 		res := c.sail(ctx, loop.Start{Order: loop.Order{Iterations: 1}})
 		cancel()
-		if told := strings.Count(strings.Join(notes, "\n"), "quiet hours: nothing is begun until 07:00"); told != 1 {
+		if told := strings.Count(strings.Join(notes, "\n"), "quiet hours: nothing starts until 07:00"); told != 1 {
 			t.Errorf("told %d times:\n%s", told, strings.Join(notes, "\n"))
 		}
 		switch {

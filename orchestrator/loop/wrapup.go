@@ -29,14 +29,14 @@ func (l *Loop) wrapUp(ctx context.Context, r *Result, next Order) (bool, error) 
 	if err != nil {
 		return false, fmt.Errorf("read what the loop did: %w", err)
 	}
-	r.Next = "look at it with `agent review`; `agent pr open"
+	r.Next = "review it with `agent review`, make a pull request of it with `agent pr open"
 	for _, it := range list {
 		if it.Outcome == outcomePromoted {
 			r.WrapUp = append(r.WrapUp, it.round())
 			r.Next += " --run " + it.Run
 		}
 	}
-	r.Next += "` makes a pull request of it, `agent sandbox loop --resume` goes on"
-	r.Stopped = fmt.Sprintf("wrapped up: %s since somebody looked at them", run.Count(next.Promoted, "promotion"))
+	r.Next += "`, or continue with `agent sandbox loop --resume`"
+	r.Stopped = fmt.Sprintf("wrapped up: %s not looked at yet", run.Count(next.Promoted, "promotion"))
 	return true, nil
 }

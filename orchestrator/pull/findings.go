@@ -217,7 +217,7 @@ func IsSummary(c forge.Comment) bool { return c.Mine && strings.Contains(c.Text,
 // Summary returns the comment of a review on the whole.
 func Summary(c gate.Candidate, run, commit string, findings []Finding, p Plan, left []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\nCommit `%.12s`, judged in throwaway containers against where it left its base (run `%s`).\n\n", headline(c), commit, run)
+	fmt.Fprintf(&b, "## %s\n\nCommit `%.12s`, judged in throwaway containers against the commit where it left its base (run `%s`).\n\n", headline(c), commit, run)
 	b.WriteString("| gate | verdict | |\n|---|---|---|\n")
 	for _, g := range first(c.Gates) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(g.Name), g.Verdict, cell(g.Detail))
@@ -227,7 +227,7 @@ func Summary(c gate.Candidate, run, commit string, findings []Finding, p Plan, l
 	}
 	b.WriteString("\n")
 	if n := len(findings) - len(p.Rest); n > 0 {
-		fmt.Fprintf(&b, "%d of %d findings are at their lines.\n\n", n, len(findings))
+		fmt.Fprintf(&b, "%d of %d findings are comments at their lines.\n\n", n, len(findings))
 	}
 	for _, f := range first(p.Rest) {
 		place := f.Path
@@ -248,7 +248,7 @@ func Summary(c gate.Candidate, run, commit string, findings []Finding, p Plan, l
 func headline(c gate.Candidate) string {
 	switch {
 	case c.Verdict == verify.Pass && len(c.Unproven) > 0:
-		return "Passed, and not all of it was proved"
+		return "Passed, but not all of it was proved"
 	case c.Verdict == verify.Pass:
 		return "Passed"
 	case c.Verdict == verify.Policy:

@@ -127,7 +127,7 @@ func TestASummaryTellsTheVerdict(t *testing.T) {
 	p := pull.Review(all, nil, map[string][]int{"a.py": {2}}, "c0ffee")
 	text := pull.Summary(c, "0k1", "c0ffee00", all, p, []string{"vendor: submodule"})
 	for _, want := range []string{
-		"## Did not pass\n", "Commit `c0ffee00`", "(run `0k1`)", "| `tests` | fail | `2 of 12 failed` |", "1 of 8 findings are at their lines.", "- **major** lint `a.py:9`: ``undefined name `x` ``\n", "- `vendor: submodule`\n",
+		"## Did not pass\n", "Commit `c0ffee00`", "(run `0k1`)", "| `tests` | fail | `2 of 12 failed` |", "1 of 8 findings are comments at their lines.", "- **major** lint `a.py:9`: ``undefined name `x` ``\n", "- `vendor: submodule`\n",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(want, "undefined") {
 			t.Errorf("no %q in\n%s", want, text)
@@ -143,7 +143,7 @@ func TestASummaryTellsTheVerdict(t *testing.T) {
 		text  string
 	}{
 		{gate.Candidate{Verdict: verify.Pass}, false, forge.Passed, "Passed"},
-		{gate.Candidate{Verdict: verify.Pass, Unproven: []verify.Unproven{{Reason: "no test"}}}, true, forge.Passed, "Passed, and not all of it was proved"},
+		{gate.Candidate{Verdict: verify.Pass, Unproven: []verify.Unproven{{Reason: "no test"}}}, true, forge.Passed, "Passed, but not all of it was proved"},
 		{gate.Candidate{Verdict: verify.Policy}, false, forge.Failed, "Held: a person must approve"},
 		{c, false, forge.Failed, "Did not pass, 1 blocker, 4 major, 2 minor, 1 nit"},
 		{c, true, forge.Failed, "Held: a fork changes what runs on the build server, .github/workflows/ci.yml"},

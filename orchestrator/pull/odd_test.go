@@ -125,7 +125,7 @@ func TestASummaryIsBounded(t *testing.T) {
 			t.Errorf("no %q in %d bytes, which end %q", want, len(text), text[len(text)-200:])
 		}
 	}
-	if len(text) > 61<<10 || strings.Contains(text, "are at their lines") {
+	if len(text) > 61<<10 || strings.Contains(text, "are comments at their lines") {
 		t.Errorf("%d bytes", len(text))
 	}
 }

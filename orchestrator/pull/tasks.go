@@ -114,9 +114,9 @@ func (t Task) Goal() string {
 // Subject returns the subject of the commit for a task.
 func (t Task) Subject() string {
 	if t.Path == "" {
-		return "Take up a comment by " + t.Author
+		return "Address a comment by " + t.Author
 	}
-	return fmt.Sprintf("Take up a comment by %s on %s", t.Author, t.Path)
+	return fmt.Sprintf("Address a comment by %s on %s", t.Author, t.Path)
 }
 
 // Answer returns the answer to a task: what was done in commit, or, if commit is "", why nothing was. said is the
@@ -209,7 +209,7 @@ func Guarded() []string {
 // Reproduced returns how the gates show a failure, or "" if they do not; then why gives the reason.
 func Reproduced(findings []Finding, v verify.Verdict) (shown, why string) {
 	if v == verify.Pass {
-		return "", "the gates here pass on the branch: what fails on the build server is not among what they run"
+		return "", "the gates here pass on the branch: they do not run what fails on the build server"
 	}
 	if v != verify.Fail && v != verify.Timeout && v != verify.OOM {
 		return "", fmt.Sprintf("the branch could not be judged here: verdict %s", v)

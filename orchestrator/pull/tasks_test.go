@@ -75,11 +75,11 @@ func TestAnAnswerSaysWhatWasDone(t *testing.T) {
 			t.Errorf("%q lacks %q", got, c.want)
 		}
 	}
-	if got := pull.Subject(task.Subject()); got != "Take up a comment by ada" {
+	if got := pull.Subject(task.Subject()); got != "Address a comment by ada" {
 		t.Errorf("%q", got)
 	}
 	task.Author = "ada"
-	if got := pull.Subject(task.Subject()); got != "Take up a comment by ada on a.py" {
+	if got := pull.Subject(task.Subject()); got != "Address a comment by ada on a.py" {
 		t.Errorf("%q", got)
 	}
 	if g := task.Goal(); !strings.Contains(g, "shown first, line 3") || strings.Contains(g, "a.py") {

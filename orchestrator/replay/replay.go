@@ -62,7 +62,7 @@ func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content f
 	rep.content = func(digest string) ([]byte, error) {
 		data, err := content(digest)
 		if err == nil && workspace.Digest(data) != digest {
-			err = &UnfitError{e.Run, "the content " + digest + " has other bytes"}
+			err = &UnfitError{e.Run, "the content " + digest + " does not match its digest"}
 		}
 		return data, err
 	}
@@ -80,7 +80,7 @@ func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content f
 	}
 	// The contents were compared one by one; this compares names, modes and what is absent.
 	if rep.Snapshot = rep.base.Digest(); rep.Snapshot != e.Snapshot {
-		return nil, &UnfitError{e.Run, "the rebuilt workspace is " + rep.Snapshot + ", and not the one that was judged"}
+		return nil, &UnfitError{e.Run, "the rebuilt workspace is " + rep.Snapshot + ", not the one that was judged"}
 	}
 	if err := rep.run(ctx, r, t); err != nil {
 		return nil, err
@@ -154,10 +154,10 @@ func (rep *replay) stage(ctx context.Context, g *gate.Gate) (st gate.Stage, err 
 	}
 	recorded := rep.evidence.Settings
 	if rep.Toolchain = tools.ID; rep.Toolchain != recorded.Toolchain {
-		rep.Notes = append(rep.Notes, "the toolchain image is another than recorded: "+versionsApart(recorded.Versions, tools.Versions))
+		rep.Notes = append(rep.Notes, "the toolchain image differs from the recorded one: "+versionsApart(recorded.Versions, tools.Versions))
 	}
 	if recorded.Definitions != verify.Definitions {
-		rep.Notes = append(rep.Notes, fmt.Sprintf("the gates are of definitions %s, recorded are %s", verify.Definitions, recorded.Definitions))
+		rep.Notes = append(rep.Notes, fmt.Sprintf("the gates have definitions %s, but %s was recorded", verify.Definitions, recorded.Definitions))
 	}
 	// Dependencies come from a registry or the cache, by the lock files in the snapshot. If one was withdrawn there, the replay ends
 	// with trouble, not with a difference.
@@ -165,7 +165,7 @@ func (rep *replay) stage(ctx context.Context, g *gate.Gate) (st gate.Stage, err 
 		return st, err
 	}
 	if st.Image.Installed != recorded.Installed {
-		rep.Notes = append(rep.Notes, "the installed dependencies are others than recorded")
+		rep.Notes = append(rep.Notes, "the installed dependencies differ from the recorded ones")
 	}
 	return st, nil
 }
@@ -206,7 +206,7 @@ func (rep *replay) judge(ctx context.Context, g *gate.Gate, t *run.Notifier, st 
 		return nil // something else would be judged
 	}
 	if x.Verdict == verify.Cancelled || x.Verdict == verify.Infra {
-		rep.Notes = append(rep.Notes, fmt.Sprintf("candidate %d was not judged then (%s), and is not now", n, x.Verdict))
+		rep.Notes = append(rep.Notes, fmt.Sprintf("candidate %d was not judged in the recorded run (%s), and is not judged now", n, x.Verdict))
 		return nil
 	}
 	if applied {
@@ -245,7 +245,7 @@ func (rep *replay) apply(g *gate.Gate, x Exhibit) (cand gate.Candidate, applied 
 	}
 	onto, ok := rep.finals[x.Onto]
 	if !ok {
-		return cand, false, &UnfitError{rep.Run, "a candidate came on top of a changeset that no other has"}
+		return cand, false, &UnfitError{rep.Run, "a candidate builds on a changeset that no other candidate has"}
 	}
 	rejected, err := g.Extend(&cand, rep.base, onto, response, x.Target)
 	return cand, err == nil && rejected == nil, err

@@ -188,7 +188,7 @@ func TestWhatIsNotWholeIsNotReplayed(t *testing.T) {
 	req := b.Request()
 	lacks(req, "record.files is off")
 	req.Keep = run.Keep{Files: true, Bytes: 5}
-	lacks(req, "6 bytes together, more than the 5 of record.bytes")
+	lacks(req, "6 bytes in total, more than the 5 of record.bytes")
 	req.Keep = run.Keep{Files: true, Never: "not for you"}
 	lacks(req, "not for you")
 	req.Keep = run.Keep{Files: true}
@@ -214,7 +214,7 @@ func TestWhatIsNotWholeIsNotReplayed(t *testing.T) {
 	}
 	b.Runner.AfterRun = nil
 	doc := b.Run(t.Context(), req)
-	if _, err := b.DB.Evidence(t.Context(), doc.Run); err == nil || !strings.Contains(err.Error(), "before what it saw was kept") {
+	if _, err := b.DB.Evidence(t.Context(), doc.Run); err == nil || !strings.Contains(err.Error(), "before its files were kept") {
 		t.Errorf("a run whose process ended gives %v", err)
 	}
 }
@@ -234,12 +234,12 @@ func TestEvidenceThatWasChangedIsUnfit(t *testing.T) {
 		change func(e *replay.Evidence)
 		read   func(string) ([]byte, error)
 	}{
-		"has other bytes":               {func(*replay.Evidence) {}, bad},
-		"not the one that was judged":   {func(e *replay.Evidence) { e.Snapshot = "0" + e.Snapshot[1:] }, read},
-		"read the inventory":            {func(e *replay.Evidence) { e.Inventory = e.Candidates[0].Response }, read},
-		"are not those of its digest":   {func(e *replay.Evidence) { e.Candidates[0].Files[0].Mode = 0o777 }, read},
-		"on top of a changeset that no": {func(e *replay.Evidence) { e.Candidates[0].Onto = "x" }, read},
-		"no path in the workspace":      {func(e *replay.Evidence) { e.Settings.Protect = []string{"/x"} }, read},
+		"does not match its digest":   {func(*replay.Evidence) {}, bad},
+		"not the one that was judged": {func(e *replay.Evidence) { e.Snapshot = "0" + e.Snapshot[1:] }, read},
+		"read the inventory":          {func(e *replay.Evidence) { e.Inventory = e.Candidates[0].Response }, read},
+		"are not those of its digest": {func(e *replay.Evidence) { e.Candidates[0].Files[0].Mode = 0o777 }, read},
+		"on a changeset that no":      {func(e *replay.Evidence) { e.Candidates[0].Onto = "x" }, read},
+		"no path in the workspace":    {func(e *replay.Evidence) { e.Settings.Protect = []string{"/x"} }, read},
 	} {
 		e := whole
 		e.Candidates = append([]replay.Exhibit{}, whole.Candidates...)
@@ -256,7 +256,7 @@ func TestEvidenceThatWasChangedIsUnfit(t *testing.T) {
 	whole.Settings.Versions = map[string]string{"ruff": "0.1"}
 	r := &replay.Replayer{Images: runtest.Frozen{}, Verifier: runtest.Says(verify.Pass)}
 	rep, err := r.Replay(t.Context(), whole, t.TempDir(), read)
-	if err != nil || len(rep.Differs) != 1 || rep.Differs[0].What != "response" || len(rep.Notes) != 2 || !strings.Contains(rep.Notes[0], "another than recorded") {
+	if err != nil || len(rep.Differs) != 1 || rep.Differs[0].What != "response" || len(rep.Notes) != 2 || !strings.Contains(rep.Notes[0], "differs from the recorded one") {
 		t.Errorf("another edit engine gives %+v, %v", rep, err)
 	}
 }

@@ -101,7 +101,7 @@ var cases = []struct {
 	{"not on pull requests", "ci", map[string]string{workflow: strings.Replace(goodCI, "on: [push, pull_request]", "on:\n  push:\n    branches: [main]", 1), "test_a.py": "def test_a():\n    pass\n"}, "warn 0.90; warn .github/workflows/test.yml:0 no workflow runs on pull requests"},
 	{"unreadable", "ci", map[string]string{workflow: "on: [push\njobs: }\n"}, "fail 0.45; fail .github/workflows/test.yml:1 the build server cannot read it: …"},
 	{"an empty workflow", "ci", map[string]string{workflow: "# nothing\n"}, "fail 0.45; …"},
-	{"a machine that is gone", "ci", map[string]string{workflow: strings.Replace(goodCI, "ubuntu-latest", "ubuntu-18.04", 1), "test_a.py": "def test_a():\n    pass\n"}, "warn 0.95; warn .github/workflows/test.yml:4 ubuntu-18.04 is not there any more…"},
+	{"a machine that is gone", "ci", map[string]string{workflow: strings.Replace(goodCI, "ubuntu-latest", "ubuntu-18.04", 1), "test_a.py": "def test_a():\n    pass\n"}, "warn 0.95; warn .github/workflows/test.yml:4 ubuntu-18.04 no longer exists…"},
 	{"in a matrix, and an action that is gone", "ci", map[string]string{
 		workflow:    "on: pull_request\njobs:\n  test:\n    strategy:\n      matrix:\n        os: [ubuntu-latest, windows-2019]\n    steps:\n      - uses: actions/upload-artifact@v3\n      - run: make test\n",
 		"test_a.py": "def test_a():\n    pass\n",
@@ -119,7 +119,7 @@ var cases = []struct {
 	{"no policy", "security", map[string]string{"a.py": "x = 1\n"}, "pass 0.83; note :0 nothing says how …"},
 	{"a script of strangers' text", "security", map[string]string{
 		workflow: "on: issues\njobs:\n  x:\n    steps:\n      - run: echo \"${{ github.event.issue.title }}\"\n", ".github/SECURITY.md": "x\n",
-	}, "warn 0.87; warn .github/workflows/test.yml:5 a script is made of text that strangers write: …"},
+	}, "warn 0.87; warn .github/workflows/test.yml:5 a script contains text that strangers write: …"},
 	{"as a variable it is none", "security", map[string]string{
 		workflow: "on: issues\njobs:\n  x:\n    steps:\n      - run: echo \"$TITLE\"\n        env:\n          TITLE: ${{ github.event.issue.title }}\n", ".github/SECURITY.md": "x\n",
 	}, "pass 1.00"},
@@ -129,9 +129,9 @@ var cases = []struct {
 
 	{"no manifest", "dependencies", map[string]string{"a.py": "x = 1\n"}, "none -"},
 	{"a broken manifest", "dependencies", map[string]string{"package.json": "{"}, "fail 0.00; fail package.json:0 it cannot be read: …"},
-	{"an application without a lock file", "dependencies", map[string]string{"package.json": `{"private": true, "dependencies": {"left": "^1.0.0"}}`}, "warn 0.62; warn package.json:0 what it asks for is not locked: …"},
+	{"an application without a lock file", "dependencies", map[string]string{"package.json": `{"private": true, "dependencies": {"left": "^1.0.0"}}`}, "warn 0.62; warn package.json:0 its dependencies are not locked: …"},
 	{"a library without one", "dependencies", map[string]string{"package.json": `{"name": "l", "dependencies": {"left": "^1.0.0"}}`}, "pass 1.00; note package.json:0 …"},
-	{"any version", "dependencies", map[string]string{"package.json": "{\"name\": \"l\",\n \"dependencies\": {\n  \"left\": \"*\", \"right\": \"1\"}}"}, "warn 0.80; warn package.json:3 left: \"*\" is any version; note …"},
+	{"any version", "dependencies", map[string]string{"package.json": "{\"name\": \"l\",\n \"dependencies\": {\n  \"left\": \"*\", \"right\": \"1\"}}"}, "warn 0.80; warn package.json:3 left: \"*\" allows any version; note …"},
 	{"a module without sums", "dependencies", map[string]string{"go.mod": "module x\n\nrequire a.test/b v1.0.0\n"}, "fail 0.62; fail go.mod:0 there is no go.sum…"},
 	{"sums of another state", "dependencies", map[string]string{"go.mod": "module x\n\nrequire (\n\ta.test/b v1.0.0\n\ta.test/c v1.0.0\n)\n", "go.sum": "a.test/b v1.0.0 h1:x\na.test/b v1.0.0/go.mod h1:x\n"}, "warn 0.90; warn go.mod:5 a.test/c is not in go.sum: …"},
 	{"a module that is replaced", "dependencies", map[string]string{"go.mod": "module x\n\nrequire a.test/b v1.0.0\n\nreplace a.test/b => ./b\n"}, "pass 1.00"},
@@ -141,14 +141,14 @@ var cases = []struct {
 	{"a lock file of a workspace above", "dependencies", map[string]string{
 		"package.json": `{"private": true, "workspaces": ["p"]}`, "package-lock.json": `{"packages": {}}`, "p/package.json": `{"private": true, "dependencies": {"left": "1"}}`,
 	}, "pass 1.00"},
-	{"requirements", "dependencies", map[string]string{"requirements.txt": "flask\nrequests==2.0 # pinned\n-r other.txt\n./local\n"}, "pass 1.00; note requirements.txt:1 flask: any version fits"},
+	{"requirements", "dependencies", map[string]string{"requirements.txt": "flask\nrequests==2.0 # pinned\n-r other.txt\n./local\n"}, "pass 1.00; note requirements.txt:1 flask: any version is allowed"},
 	{"a library of Python", "dependencies", map[string]string{"pyproject.toml": "[project]\nname = \"x\"\ndependencies = [\"a>=1\"]\n"}, "pass 1.00"},
 	{"a manifest that is a program", "dependencies", map[string]string{"setup.py": "setup()\n", "setup.cfg": "[metadata]\n"}, "none -"},
 	{"poetry", "dependencies", map[string]string{"pyproject.toml": "[tool.poetry.dependencies]\npython = \"^3.12\"\nflask = \"*\"\n", "poetry.lock": "[[package]]\nname = \"Flask\"\nversion = \"1\"\n"}, "pass 1.00; note pyproject.toml:3 …"},
-	{"cargo", "dependencies", map[string]string{"Cargo.toml": "[dependencies]\nserde = \"*\"\n", "src/main.rs": "fn main() {}\n"}, "warn 0.37; warn Cargo.toml:0 what it asks …"},
+	{"cargo", "dependencies", map[string]string{"Cargo.toml": "[dependencies]\nserde = \"*\"\n", "src/main.rs": "fn main() {}\n"}, "warn 0.37; warn Cargo.toml:0 its dependencies …"},
 	{"manifests of fixtures do not count", "dependencies", map[string]string{"tests/fixtures/package.json": "{"}, "none -"},
 
-	{"no documentation", "documentation", map[string]string{"README.md": "# x\n", "a.py": strings.Repeat("x = 1\n", 3000)}, "warn -; warn :0 3000 lines of code, and no documentation besides a README of 2 words; note …"},
+	{"no documentation", "documentation", map[string]string{"README.md": "# x\n", "a.py": strings.Repeat("x = 1\n", 3000)}, "warn -; warn :0 3000 lines of code, but no documentation besides a README of 2 words; note …"},
 	{"a guide", "documentation", map[string]string{"docs/guide.md": "See [a](a.md).\n", "docs/a.md": "x\n", "CHANGELOG.md": "x\n", "CONTRIBUTING.md": "x\n"}, "unknown -"},
 	{"a link in the guide", "documentation", map[string]string{"docs/guide.md": "See [a](a.md).\n", "CHANGELOG.md": "x\n", "CONTRIBUTING.md": "x\n"}, "warn -; warn docs/guide.md:1 the link to a.md leads nowhere"},
 
@@ -158,15 +158,15 @@ var cases = []struct {
 	{"not filled in", "licence", map[string]string{"LICENSE.md": strings.Replace(mit, "2026 Ada", "[year] [fullname]", 1)}, "warn 0.80; warn LICENSE.md:3 the year and the owner …"},
 	{"empty", "licence", map[string]string{"LICENSE": " \n"}, "fail 0.80; fail LICENSE:0 it is empty"},
 	{"of one's own", "licence", map[string]string{"LICENSE": "You may look at it on Mondays.\n"}, "pass 0.80; note LICENSE:0 …"},
-	{"another one in the manifest", "licence", map[string]string{"LICENSE": mit, "package.json": "{\n \"license\": \"ISC\"}"}, "warn 0.80; warn package.json:2 it says ISC, and the text is that of MIT"},
+	{"another one in the manifest", "licence", map[string]string{"LICENSE": mit, "package.json": "{\n \"license\": \"ISC\"}"}, "warn 0.80; warn package.json:2 it says ISC, but the text is that of MIT"},
 	{"a choice in the manifest", "licence", map[string]string{"LICENSE": mit, "package.json": `{"license": "(MIT OR Apache-2.0)"}`, "pyproject.toml": "[project]\nlicense = {text = \"MIT\"}\n"}, "pass 1.00"},
 	{"closed", "licence", map[string]string{"package.json": `{"license": "UNLICENSED"}`}, "pass 1.00"},
 	{"named in the readme", "licence", map[string]string{"README.md": "Licensed under MIT.\n"}, "warn 0.30; warn README.md:0 …"},
 
-	{"a conflict", "structure", map[string]string{"a.py": "x = 1\n<<<<<<< HEAD\nx = 2\n=======\nx = 3\n>>>>>>> theirs\n"}, "fail 0.83; fail a.py:2 a merge conflict was left in it"},
+	{"a conflict", "structure", map[string]string{"a.py": "x = 1\n<<<<<<< HEAD\nx = 2\n=======\nx = 3\n>>>>>>> theirs\n"}, "fail 0.83; fail a.py:2 it contains an unresolved merge conflict"},
 	{"what looks like one", "structure", map[string]string{"a.py": "# >>>>>>> and <<<<<<< \nTitle = '''\n=======\n'''\n", "docs/git.md": "<<<<<<< HEAD\n=======\n>>>>>>> x\n"}, "pass 1.00"},
-	{"built files", "structure", map[string]string{"lib/a.o": "x", "lib/b.o": "x", "x.egg-info/PKG-INFO": "x"}, "warn 0.85; warn lib/a.o:0 it is made from sources …"},
-	{"names in two cases", "structure", map[string]string{"Read.py": "x\n", "read.py": "x\n"}, "warn 0.88; warn read.py:0 it differs from Read.py in capitals alone…"},
+	{"built files", "structure", map[string]string{"lib/a.o": "x", "lib/b.o": "x", "x.egg-info/PKG-INFO": "x"}, "warn 0.85; warn lib/a.o:0 it is generated from sources …"},
+	{"names in two cases", "structure", map[string]string{"Read.py": "x\n", "read.py": "x\n"}, "warn 0.88; warn read.py:0 it differs from Read.py only in case…"},
 	{"names of windows", "structure", map[string]string{"src/aux.c": "x\n"}, "warn 0.88; warn src/aux.c:0 Windows …"},
 	{"names that nobody sees", "structure", map[string]string{"a\u202eb.py": "x\n"}, "warn 0.88; warn a␛b.py:0 its name holds …"},
 }
@@ -312,7 +312,7 @@ func TestTheLedgerIsRead(t *testing.T) {
 	for name, want := range map[string]string{
 		"build":         "fail -; fail till.py:7 it does not parse: line 7: invalid syntax",
 		"tests":         "unknown -; note pos/pos.go:0 no test reaches it by imports; note till.py:0 no test reaches it by imports",
-		"documentation": "warn 0.56; warn :0 260 lines of code, and no documentation besides a README of 0 words; note :0 no file says what changed from version to version; note :0 nothing tells a contributor how to build, test and submit; note pos:0 it does not say what it is for; note till.py:0 it does not say what it is for",
+		"documentation": "warn 0.56; warn :0 260 lines of code, but no documentation besides a README of 0 words; note :0 no file says what changed from version to version; note :0 nothing tells a contributor how to build, test and submit; note pos:0 it does not say what it is for; note till.py:0 it does not say what it is for",
 	} {
 		if got := shown(row(t, f, name)); name != "documentation" && got != want || !strings.HasPrefix(got, strings.SplitN(want, " ", 2)[0]) {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)

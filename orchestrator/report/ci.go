@@ -137,7 +137,7 @@ func ciTests(f *Facts) value {
 	}
 	d := Detail{Status: Warn, File: files[0], Message: "no build server runs the tests", Next: "add a step that runs them"}
 	if f.tests() == 0 {
-		d.Status, d.Message = Note, "no build server runs tests, of which there are none"
+		d.Status, d.Message = Note, "no build server runs tests, and there are none"
 	}
 	return lacks(d)
 }
@@ -184,7 +184,7 @@ var gone = []struct {
 	is  *lazyregexp.Regexp
 	now string
 }{
-	{lazyregexp.New(`^(?:ubuntu-(?:14|16|18|20)\.04|windows-201[69]|macos-10\.\d+|macos-1[123])$`), "name a machine that exists, as ubuntu-latest"},
+	{lazyregexp.New(`^(?:ubuntu-(?:14|16|18|20)\.04|windows-201[69]|macos-10\.\d+|macos-1[123])$`), "name a machine that exists, such as ubuntu-latest"},
 	{lazyregexp.New(`^actions/(?:upload|download)-artifact@v[123](?:\.|$)`), "use version 4 of the action"},
 	{lazyregexp.New(`^actions/cache(?:/\w+)?@v[12](?:\.|$)`), "use version 4 of the action"},
 }
@@ -210,7 +210,7 @@ func ciAlive(f *Facts) value {
 		each(root, func(key string, n *yaml.Node) {
 			for _, g := range gone {
 				if n.Kind == yaml.ScalarNode && (key == "uses") == strings.Contains(n.Value, "@") && g.is.MatchString(n.Value) {
-					bad = append(bad, Detail{Status: Warn, File: p, Line: n.Line, Message: n.Value + " is not there any more: the job fails or waits for ever", Next: g.now})
+					bad = append(bad, Detail{Status: Warn, File: p, Line: n.Line, Message: n.Value + " no longer exists: the job fails or waits forever", Next: g.now})
 				}
 			}
 		})

@@ -124,7 +124,7 @@ func depsRead(f *Facts) value {
 	var kinds []string
 	f.reads(func(p string, m *manifest, _ []want, err error) {
 		if all++; err != nil {
-			bad = append(bad, Detail{Status: Fail, File: p, Line: yamlLine(err), Message: "it cannot be read: " + err.Error(), Next: "correct it; nothing can be installed by it"})
+			bad = append(bad, Detail{Status: Fail, File: p, Line: yamlLine(err), Message: "it cannot be read: " + err.Error(), Next: "correct it; nothing can be installed from it"})
 		}
 		if !slices.Contains(kinds, m.kind) {
 			kinds = append(kinds, m.kind)
@@ -161,10 +161,10 @@ func depsLocked(f *Facts) value {
 		if err != nil || len(wants) == 0 || len(m.locks) == 0 {
 			return
 		}
-		d := Detail{File: p, Message: "what it asks for is not locked: two installations may differ", Next: "commit " + m.locks[0]}
+		d := Detail{File: p, Message: "its dependencies are not locked: two installations may differ", Next: "commit " + m.locks[0]}
 		switch app := f.application(p, m.kind); {
 		case m.kind == "go":
-			d.Status, d.Message = Fail, "there is no go.sum, so that nothing can be built"
+			d.Status, d.Message = Fail, "there is no go.sum, so nothing can be built"
 			d.Next = "run go mod tidy"
 		case app:
 			d.Status = Warn
@@ -244,7 +244,7 @@ func depsAgree(f *Facts) value {
 		for _, w := range wants {
 			if !has(w) {
 				bad = append(bad, Detail{
-					Status: Warn, File: p, Line: lineOf(f.Text[p], w.name), Message: w.name + " is not in " + path.Base(lock) + ": they are of different states",
+					Status: Warn, File: p, Line: lineOf(f.Text[p], w.name), Message: w.name + " is not in " + path.Base(lock) + ": the two files are out of sync",
 					Next: "run the package manager and commit both",
 				})
 			}
@@ -322,7 +322,7 @@ func wantsNode(text string) (list []want, err error) {
 			w := want{name: name, version: version, develop: group == "devDependencies", status: Warn}
 			switch v := strings.TrimSpace(version); {
 			case v == "" || v == "*" || v == "x" || v == "latest" || v == ">=0":
-				w.open = fmt.Sprintf("%q is any version", v)
+				w.open = fmt.Sprintf("%q allows any version", v)
 			case strings.HasPrefix(v, "http://"):
 				w.open = "it is fetched without encryption"
 			}
@@ -379,7 +379,7 @@ func requirement(l string) want {
 	}
 	w := want{name: m[1], version: strings.TrimSpace(m[2]), status: Note}
 	if w.version == "" {
-		w.open = "any version fits"
+		w.open = "any version is allowed"
 	}
 	return w
 }
@@ -399,7 +399,7 @@ func wantsPyproject(text string) (list []want, err error) {
 		}
 		w := want{name: name, version: versionIn(version), status: Warn}
 		if w.version == "*" {
-			w.open = `"*" is any version`
+			w.open = `"*" allows any version`
 		}
 		list = append(list, w)
 	}
@@ -425,7 +425,7 @@ func wantsCargo(text string) (list []want, err error) {
 	for name, version := range doc.Dependencies {
 		w := want{name: name, version: versionIn(version), status: Warn}
 		if w.version == "*" {
-			w.open = `"*" is any version`
+			w.open = `"*" allows any version`
 		}
 		list = append(list, w)
 	}

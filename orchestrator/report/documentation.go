@@ -37,7 +37,7 @@ func docsGuide(f *Facts) value {
 	case words > 0 && (code <= smallCode || words >= guideWords):
 		return whole("the README is the documentation")
 	}
-	return lacks(Detail{Status: Warn, Message: fmt.Sprintf("%s of code, and no documentation besides a README of %s", some(code, "line"), some(words, "word")), Next: "write docs/: what a user does first, and what everything else does"})
+	return lacks(Detail{Status: Warn, Message: fmt.Sprintf("%s of code, but no documentation besides a README of %s", some(code, "line"), some(words, "word")), Next: "write docs/: what a user does first, and what everything else does"})
 }
 
 // manPage reports whether a path is a page of a manual.

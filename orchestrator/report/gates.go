@@ -85,7 +85,9 @@ func testsPass(f *Facts) value {
 	for _, s := range judged {
 		passed, failed, idle = passed+s.Passed, failed+s.Failed, idle+s.Idle
 	}
-	details := findings(judged, Fail, func(check.Finding) string { return "fix what the test says, or the test; tests run without a network" })
+	details := findings(judged, Fail, func(check.Finding) string {
+		return "fix what the test reports, or the test itself; tests run without a network"
+	})
 	for i, d := range details {
 		// Some runners report the place where they were started.
 		if file, _, ok := strings.Cut(d.Message, "::"); ok && d.File != file && manifestOf(d.File) != nil && f.has(file) {
@@ -118,7 +120,7 @@ func (f *Facts) idleTests() string {
 			return orElse(s.Gate.Detail, "none ran")
 		}
 	}
-	return "no runner of the boxes runs them"
+	return "no test runner in the boxes runs them"
 }
 
 // Resolved are the languages whose imports the ledger resolves.
@@ -182,7 +184,7 @@ func buildParses(f *Facts) value {
 
 // buildCompiles is 1 if the compilers of the languages that have one find nothing, and falls with each finding.
 func buildCompiles(f *Facts) value {
-	return f.allFine("whether it compiles", check.GateTypes, isCompiler, "correct what the compiler says")
+	return f.allFine("whether it compiles", check.GateTypes, isCompiler, "correct what the compiler reports")
 }
 
 // exitRule is the rule of a finding about a program that ended with an exit status and without a crash report.
@@ -200,7 +202,7 @@ func buildStarts(f *Facts) value {
 			g.Checks[i].Gate.Detail = said + ": it may need arguments, a terminal or a network; [smoke] command in agent.toml says how it is started"
 		}
 	}
-	return g.allFine("whether it starts", check.GateSmoke, nil, "start it by hand and correct what it says; [smoke] command in agent.toml says how it is started")
+	return g.allFine("whether it starts", check.GateSmoke, nil, "start it by hand and correct what it reports; [smoke] command in agent.toml says how it is started")
 }
 
 // buildOwn is 1 if the workspace's own gates pass.
@@ -213,7 +215,7 @@ func buildOwn(f *Facts) value {
 	v.idle, v.score = true, 1
 	for _, s := range f.Checks {
 		if !slices.Contains(builtIn, s.Gate.Name) {
-			one := f.allFine("whether "+s.Gate.Name+" passes", s.Gate.Name, nil, "run the command of [[gate]] "+s.Gate.Name+" and correct what it says")
+			one := f.allFine("whether "+s.Gate.Name+" passes", s.Gate.Name, nil, "run the command of [[gate]] "+s.Gate.Name+" and correct what it reports")
 			v.details, v.idle, v.unmeasured = append(v.details, one.details...), v.idle && one.idle, orElse(v.unmeasured, one.unmeasured)
 			v.score = min(v.score, one.score)
 		}

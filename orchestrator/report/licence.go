@@ -119,7 +119,7 @@ func licenceThere(f *Facts) value {
 	p := f.readme()
 	d := Detail{Status: Fail, Message: "there is no licence: others may not use or change it", Next: "add LICENSE with the text of one, or say UNLICENSED or Proprietary in the manifest"}
 	if p != "" && readmeLicence.MatchString(f.Text[p]) {
-		d = Detail{Status: Warn, File: p, Message: "the README names a licence, whose text is not there", Next: "add LICENSE with the text"}
+		d = Detail{Status: Warn, File: p, Message: "the README names a licence, but its text is missing", Next: "add LICENSE with the text"}
 		return value{score: 0.5, details: []Detail{d}, words: "named in " + p}
 	}
 	return lacks(d)
@@ -142,11 +142,11 @@ func licenceKnown(f *Facts) value {
 		case strings.TrimSpace(f.Text[p]) == "":
 			details = append(details, Detail{Status: Fail, File: p, Message: "it is empty", Next: "put the text of a licence into it"})
 		case slices.Contains([]string{"MIT", "BSD", "ISC"}, family) && placeholder.MatchString(f.Text[p]):
-			details = append(details, Detail{Status: Warn, File: p, Line: lineOf(f.Text[p], placeholder.FindString(f.Text[p])), Message: "the year and the owner are not filled in", Next: "put them in"})
+			details = append(details, Detail{Status: Warn, File: p, Line: lineOf(f.Text[p], placeholder.FindString(f.Text[p])), Message: "the year and the owner are not filled in", Next: "fill them in"})
 		}
 	}
 	if len(families) == 0 && len(details) == 0 && !f.closed() {
-		details = append(details, Detail{Status: Note, File: paths[0], Message: "it is the text of no licence that is known here", Next: "use one with an SPDX identifier, if others are to build on the project"})
+		details = append(details, Detail{Status: Note, File: paths[0], Message: "its text is not that of a known licence", Next: "use one with an SPDX identifier if others are to build on the project"})
 	}
 	return value{score: boolScore(len(details) == 0), details: details}
 }
@@ -216,7 +216,7 @@ func licenceSaid(f *Facts) value {
 			continue
 		}
 		return lacks(Detail{
-			Status: Warn, File: s.path, Line: lineOf(f.Text[s.path], "icense"), Message: "it says " + s.id + ", and the text is that of " + strings.Join(families, ", "),
+			Status: Warn, File: s.path, Line: lineOf(f.Text[s.path], "icense"), Message: "it says " + s.id + ", but the text is that of " + strings.Join(families, ", "),
 			Next: "say the same in both",
 		})
 	}

@@ -60,8 +60,8 @@ var oddCases = []struct {
 	{"a list for a manifest", "dependencies", map[string]string{"package.json": "[]"}, "fail 0.00; …"},
 	{"nothing in a manifest", "dependencies", map[string]string{"package.json": "null", "requirements.txt": ""}, "…"},
 	{"dependencies of another kind", "dependencies", map[string]string{"package.json": `{"dependencies": ["left"], "devDependencies": 7}`}, "pass 1.00"},
-	{"a table of Cargo with any version", "dependencies", map[string]string{"Cargo.toml": "[dependencies]\nserde = {version = \"*\", features = [\"derive\"]}\nown = {path = \"../own\"}\n"}, "warn 0.80; warn Cargo.toml:2 serde: \"*\" is any version; note …"},
-	{"a table of poetry with any version", "dependencies", map[string]string{"pyproject.toml": "[tool.poetry.dependencies]\nflask = {version = \"*\"}\nown = {path = \"../own\"}\n"}, "warn 0.80; warn pyproject.toml:2 flask: \"*\" is any version"},
+	{"a table of Cargo with any version", "dependencies", map[string]string{"Cargo.toml": "[dependencies]\nserde = {version = \"*\", features = [\"derive\"]}\nown = {path = \"../own\"}\n"}, "warn 0.80; warn Cargo.toml:2 serde: \"*\" allows any version; note …"},
+	{"a table of poetry with any version", "dependencies", map[string]string{"pyproject.toml": "[tool.poetry.dependencies]\nflask = {version = \"*\"}\nown = {path = \"../own\"}\n"}, "warn 0.80; warn pyproject.toml:2 flask: \"*\" allows any version"},
 	{"the last thing that was asked for is taken out", "dependencies", map[string]string{"package.json": "{", "q/go.mod": "module x\n"}, "fail 0.25; fail package.json:0 …"},
 	{"a module whose name begins as a replacement", "dependencies", map[string]string{"go.mod": "module x\n\nrequire replacements.test/b v1.0.0\n\nreplace (\n\treplacements.test/b => ./b\n)\n"}, "pass 1.00"},
 	{"a manifest that is no UTF-8", "dependencies", map[string]string{"package.json": "{\"name\": \"\xff\"}"}, "none -"},
@@ -97,7 +97,7 @@ func TestNamesOfFilesWriteNothingOfTheirOwn(t *testing.T) {
 				t.Errorf("%s: %q", name, line)
 			}
 		}
-		if !strings.Contains(text, "a merge conflict was left in it") {
+		if !strings.Contains(text, "it contains an unresolved merge conflict") {
 			t.Errorf("%s: the conflict is not shown:\n%s", name, text)
 		}
 	}

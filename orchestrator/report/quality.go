@@ -45,7 +45,7 @@ func (f *Facts) density(what, gate string, keep func(check.Standing) bool) value
 	if len(details) > 0 && v.score < 0.5 {
 		v.details = append(v.details, Detail{
 			Status: Warn, Message: fmt.Sprintf("%s find %s in %s", what, some(len(details), "thing"), some(n, "line")),
-			Next: "fix the commonest rule first, or switch off in the tool's configuration what you do not want to hear: " + commonest(judged),
+			Next: "fix the most frequent rule first, or switch off what you do not want reported in the tool's configuration: " + commonest(judged),
 		})
 	}
 	return v
@@ -59,7 +59,7 @@ func nextOf(x check.Finding) string {
 	case x.Help != "":
 		return "see " + x.Help
 	}
-	return "correct it, or say in the tool's configuration that it is meant so"
+	return "correct it, or mark it as intended in the tool's configuration"
 }
 
 // commonest names the rule with the most findings, and their number; of equal ones, the first by name.
@@ -96,7 +96,7 @@ func qualitySize(f *Facts) value {
 		if e.Lines > longFile {
 			long += e.Lines
 			details = append(details, Detail{
-				Status: Note, File: e.Path, Message: fmt.Sprintf("it has %d lines, more than %d", e.Lines, longFile), Next: "move what belongs together into files of its own",
+				Status: Note, File: e.Path, Message: fmt.Sprintf("it has %d lines, more than %d", e.Lines, longFile), Next: "move what belongs together into separate files",
 			})
 		}
 	}

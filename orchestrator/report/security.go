@@ -15,7 +15,7 @@ func securitySecrets(f *Facts) value {
 	n := 0
 	for _, e := range f.Files {
 		for _, s := range e.Secrets {
-			d := Detail{Status: Fail, File: e.Path, Line: s.Line, Message: "it looks like " + s.Rule, Next: "revoke it at its issuer, then take it out; it stays in the history of the repository"}
+			d := Detail{Status: Fail, File: e.Path, Line: s.Line, Message: "it looks like " + s.Rule, Next: "revoke it at its issuer, then remove it; it stays in the repository's history"}
 			if vendored(e.Path) {
 				continue
 			}
@@ -38,7 +38,7 @@ func securityFiles(f *Facts) value {
 	var details []Detail
 	n := 0
 	for _, p := range f.Tracked {
-		d := Detail{Status: Fail, File: p, Message: "git tracks a file that is named as a secret", Next: "git rm --cached it, add it to .gitignore, and revoke what it holds"}
+		d := Detail{Status: Fail, File: p, Message: "git tracks a file named like a secret", Next: "git rm --cached it, add it to .gitignore, and revoke what it holds"}
 		if aside(p) || sample.MatchString(p) {
 			d.Status, d.Next = Note, "make sure that it is made up"
 		} else {
@@ -73,13 +73,13 @@ func securityWorkflows(f *Facts) value {
 			switch {
 			case key == "run" && fromStrangers.MatchString(n.Value):
 				details = append(details, Detail{
-					Status: Warn, File: p, Line: n.Line, Message: "a script is made of text that strangers write: " + fromStrangers.FindString(n.Value),
-					Next: "give it to the script as a variable of the environment",
+					Status: Warn, File: p, Line: n.Line, Message: "a script contains text that strangers write: " + fromStrangers.FindString(n.Value),
+					Next: "pass it to the script in an environment variable",
 				})
 			case key == "ref" && target && (strings.Contains(n.Value, "pull_request.head") || strings.Contains(n.Value, "github.head_ref")):
 				details = append(details, Detail{
 					Status: Fail, File: p, Line: n.Line, Message: "pull_request_target checks out the code of strangers, with the rights and secrets of the repository",
-					Next: "use pull_request, or do not run anything of what is checked out",
+					Next: "use pull_request, or run nothing from the checkout",
 				})
 			}
 		})

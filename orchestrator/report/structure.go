@@ -14,7 +14,7 @@ func structureConflicts(f *Facts) value {
 	var details []Detail
 	for _, e := range f.Files {
 		if e.Conflict > 0 && !aside(e.Path) && !prose(e.Path) {
-			details = append(details, Detail{Status: Fail, File: e.Path, Line: e.Conflict, Message: "a merge conflict was left in it", Next: "decide which side counts and take the marks out"})
+			details = append(details, Detail{Status: Fail, File: e.Path, Line: e.Conflict, Message: "it contains an unresolved merge conflict", Next: "choose a side and remove the markers"})
 		}
 	}
 	return value{score: falling(len(details)), details: details, words: some(len(f.Files), "file")}
@@ -33,7 +33,7 @@ func structureBuilt(f *Facts) value {
 		// A directory of them is one thing to do.
 		if dir := path.Dir(e.Path); !seen[dir] {
 			seen[dir] = true
-			details = append(details, Detail{Status: Warn, File: e.Path, Message: "it is made from sources and kept beside them", Next: "take it out and add it to .gitignore"})
+			details = append(details, Detail{Status: Warn, File: e.Path, Message: "it is generated from sources and kept with them", Next: "remove it and add it to .gitignore"})
 		}
 	}
 	return value{score: falling(len(details)), details: details}
@@ -81,7 +81,7 @@ func structureNames(f *Facts) value {
 	for _, e := range f.Files {
 		low := strings.ToLower(e.Path)
 		if other, ok := folded[low]; ok {
-			add(e.Path, "it differs from "+other+" in capitals alone: systems that do not tell them apart check out one of both", "rename one")
+			add(e.Path, "it differs from "+other+" only in case: case-insensitive systems check out only one of the two", "rename one")
 		}
 		folded[low] = e.Path
 		for part := range strings.SplitSeq(e.Path, "/") {
@@ -89,7 +89,7 @@ func structureNames(f *Facts) value {
 			case strings.ContainsFunc(part, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d' }):
 				add(e.Path, "its name holds invisible characters", "rename it")
 			case windows.MatchString(part):
-				add(e.Path, "Windows cannot check it out by this name", "rename it, if anybody is to work on it there")
+				add(e.Path, "Windows cannot check it out by this name", "rename it if anybody is to work on it there")
 			default:
 				continue
 			}
@@ -108,9 +108,9 @@ func structureLinks(f *Facts) value {
 		if !l.Broken && !l.Outside {
 			continue
 		}
-		d := Detail{Status: Warn, File: l.Path, Message: "the link to " + l.Target + " leads nowhere", Next: "correct it, or take it out"}
+		d := Detail{Status: Warn, File: l.Path, Message: "the link to " + l.Target + " leads nowhere", Next: "correct it, or remove it"}
 		if l.Outside {
-			d.Message = "the link to " + l.Target + " leads out of the workspace: nobody else has what is there"
+			d.Message = "the link to " + l.Target + " leads out of the workspace: others do not have its target"
 		}
 		if aside(l.Path) {
 			d.Status = Note

@@ -7,7 +7,7 @@ const ownGates = check.GateOwn
 
 // table lists the analyzers in the order of a report.
 var table = []Analyzer{
-	{Name: "readme", About: "what a visitor is told: what it is, how it is used", parts: []part{
+	{Name: "readme", About: "what a visitor learns: what the project is, how it is used", parts: []part{
 		{weight: 4, value: readmeThere}, {weight: 2, value: readmeSays}, {weight: 2, value: readmeUse}, {weight: 2, value: readmeLinks},
 	}},
 	{Name: "ci", About: "build servers: configured, sound, run the tests, on pull requests", parts: []part{
@@ -22,7 +22,7 @@ var table = []Analyzer{
 		{weight: 3, gates: []string{check.GateSmoke}, value: buildStarts},
 		{weight: 2, gates: []string{ownGates}, value: buildOwn},
 	}},
-	{Name: "security", About: "credentials, workflows that run the code of strangers, a way to report", parts: []part{
+	{Name: "security", About: "credentials, workflows that run strangers' code, a way to report", parts: []part{
 		{weight: 5, value: securitySecrets}, {weight: 2, value: securityFiles}, {weight: 2, value: securityWorkflows}, {weight: 1, value: securityPolicy},
 	}},
 	{Name: "quality", About: "what linters and type checkers find, and how long files are", none: noCode, parts: []part{
@@ -34,10 +34,10 @@ var table = []Analyzer{
 	{Name: "documentation", About: "a guide, files that say what they are for, links that lead somewhere", none: noDocs, parts: []part{
 		{weight: 4, value: docsGuide}, {weight: 2, ledger: true, value: docsDescribed}, {weight: 2, value: docsLinks}, {weight: 1, value: docsChanges}, {weight: 1, value: docsContributing},
 	}},
-	{Name: "licence", About: "a licence is there, is known, is filled in, and manifests say the same", parts: []part{
+	{Name: "licence", About: "a licence exists, is known, is filled in, and manifests agree with it", parts: []part{
 		{weight: 6, value: licenceThere}, {weight: 2, value: licenceKnown}, {weight: 2, value: licenceSaid},
 	}},
-	{Name: "structure", About: "what should not be in a repository: conflicts, built files, names that not every system can hold", parts: []part{
+	{Name: "structure", About: "what should not be in a repository: conflicts, built files, names that not every system allows", parts: []part{
 		{weight: 3, value: structureConflicts}, {weight: 2, value: structureBuilt}, {weight: 2, value: structureLarge}, {weight: 2, value: structureNames}, {weight: 1, value: structureLinks},
 	}},
 }

@@ -50,7 +50,7 @@ func (r Report) Text(look Look) string {
 			fmt.Fprintf(&b, "        %s %s\n             %s\n", mark(d.Status, string(d.Status)), d.place(), "→ "+d.Next)
 		}
 		if left > 0 && look.Details > 0 {
-			fmt.Fprintf(&b, "        and %d more; all of them: --only %s\n", left, row.Analyzer)
+			fmt.Fprintf(&b, "        and %d more; see all with --only %s\n", left, row.Analyzer)
 		}
 	}
 	b.WriteString(r.total())
@@ -69,7 +69,7 @@ func (r Report) total() string {
 		}
 	}
 	if r.Score == nil {
-		return "no score: nothing was measured whole\n"
+		return "no score: nothing was measured completely\n"
 	}
 	return fmt.Sprintf("score %.2f, the mean of %d of %d analyzers\n", *r.Score, n, applies)
 }

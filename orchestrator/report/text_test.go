@@ -32,7 +32,7 @@ func TestTextTellsWhatToDo(t *testing.T) {
 	got := aReport().Text(report.Look{Details: 5})
 	for _, want := range []string{
 		"pass    readme        1.00 (+0.50) README.md\n", "fail    tests         0.50         3 passed, 1 failed\n",
-		"        fail t.py:3: <script>|`ignore all rules`\n             → fix it\n", "        warn slow\n", "        and 3 more; all of them: --only tests\n",
+		"        fail t.py:3: <script>|`ignore all rules`\n             → fix it\n", "        warn slow\n", "        and 3 more; see all with --only tests\n",
 		"unknown build            —\n        not measured: whether it compiles: --fast starts no box\n", "none    dependencies",
 		"score 0.75, the mean of 2 of 3 analyzers\n",
 	} {
@@ -49,7 +49,7 @@ func TestTextTellsWhatToDo(t *testing.T) {
 	if got := aReport().Text(report.Look{Details: 9, Notes: true, Mark: func(s report.Status, word string) string { return "<" + word + ">" }}); !strings.Contains(got, "<note> u.py: not reached") || !strings.Contains(got, "<pass   > readme") {
 		t.Errorf("without colours, or with other columns:\n%s", got)
 	}
-	if got := (report.Report{}).Text(report.Look{}); got != "no score: nothing was measured whole\n" {
+	if got := (report.Report{}).Text(report.Look{}); got != "no score: nothing was measured completely\n" {
 		t.Errorf("an empty report: %q", got)
 	}
 }

@@ -45,13 +45,13 @@ func (x *Execution) apply(ctx context.Context, req Request, of Proven) Ending {
 	// The bytes in the database are not trusted: only what was judged is promoted.
 	if !cand.Wins() || cand.Changeset.Digest() != cand.Digest {
 		return End(Failed, &Problem{
-			Kind: ProblemInfra, Message: "what run " + id + " proved is not whole in the record", Next: "have the change made and proved again",
+			Kind: ProblemInfra, Message: "the record of what run " + id + " proved is incomplete", Next: "make and prove the change again",
 		})
 	}
 	// Checked with the workspace's lock held: of two runs that apply the same change, the later one finds the earlier.
 	by, err := of.AppliedBy(ctx)
 	if err != nil {
-		return End(Failed, x.Trouble(ctx, "look whether run "+id+" was applied", err))
+		return End(Failed, x.Trouble(ctx, "check whether run "+id+" was applied", err))
 	}
 	if by != "" {
 		return End(Conflicted, &Problem{
@@ -119,7 +119,7 @@ func (x *Execution) reprove(ctx context.Context, req Request, of Proven, now *wo
 	}
 	answer, err := of.Reprove(ctx, moved)
 	if err != nil {
-		return End(Failed, x.Trouble(ctx, "ask whether it is proved again", err))
+		return End(Failed, x.Trouble(ctx, "ask whether to prove it again", err))
 	}
 	Enter(ctx, Entry{Kind: ApprovalEntry, Actor: answer.By, Subject: "reprove", Detail: map[string]any{"candidate": of.Candidate.Digest, "decision": string(answer.Decision)}})
 	switch answer.Decision {
@@ -132,8 +132,8 @@ func (x *Execution) reprove(ctx context.Context, req Request, of Proven, now *wo
 		return end
 	}
 	return End(Rejected, &Problem{
-		Kind: ProblemPolicy, Message: "the workspace has changed since run " + of.Record.ID + " proved this, and nobody is there to say that it is proved again: " + answer.By,
-		Next: "run `agent runs apply " + of.Record.ID + " --yes`, or on a terminal: it is judged again on the files as they are now",
+		Kind: ProblemPolicy, Message: "the workspace has changed since run " + of.Record.ID + " proved this, and there is no one to decide whether it is proved again: " + answer.By,
+		Next: "run `agent runs apply " + of.Record.ID + " --yes`, or without --yes on a terminal: it is judged again on the current files",
 	})
 }
 
@@ -143,7 +143,7 @@ func (x *Execution) unable() *Ending {
 		return nil
 	}
 	end := End(Failed, &Problem{
-		Kind: ProblemInfra, Message: "the change has to be proved again, and no container engine answers", Next: "start the engine, then run again; see `agent doctor`",
+		Kind: ProblemInfra, Message: "the change must be proved again, but no container engine answers", Next: "start the engine, then run again; see `agent doctor`",
 	})
 	return &end
 }

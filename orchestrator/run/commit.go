@@ -121,7 +121,7 @@ func (x *Execution) finishCommit(ctx context.Context, c *committing) {
 		x.doc.Commit.Branch = ""
 	}
 	if err := c.made.Finish(ctx); err != nil {
-		x.Notify(Event{Note: "the commit is made, and the index is not up to date: " + err.Error() + "; `git reset --mixed` brings it there"})
+		x.Notify(Event{Note: "the commit is made, but the index is not up to date: " + err.Error() + "; update it with `git reset --mixed`"})
 	}
 }
 

@@ -128,7 +128,7 @@ func refused(r *problem.Refusal) *Problem {
 func forbidden(err error) *Problem {
 	return &Problem{
 		Kind: ProblemPolicy, Message: "the patch may not write that: " + err.Error(),
-		Next: "take that file out of the patch; edit it by hand if you mean it",
+		Next: "remove that file from the patch; edit it by hand if you mean it",
 	}
 }
 
@@ -141,7 +141,7 @@ func conflicted(c *promotion.ConflictError, run string) *Problem {
 	}
 	if run != "" {
 		p.Next = "your edits were kept and nothing was written; `agent runs apply " + run +
-			"` merges the proven change with them and has that judged, or says where they clash"
+			"` merges the proven change with them and judges the result, or says where they clash"
 	}
 	if c.Next != "" {
 		p.Next = c.Next
@@ -158,9 +158,9 @@ func Judged(cand gate.Candidate) Ending {
 			Next: "run `agent doctor`; the patch was not blamed and the workspace is untouched",
 		})
 	case verify.Policy:
-		next := "take that change out of the patch, or make it by hand"
+		next := "remove that change from the patch, or make it by hand"
 		if kinds := verify.Approvals(cand.Gates); len(kinds) > 0 {
-			next = "take that change out of the patch, or approve it: --allow " + strings.Join(kinds, " --allow ")
+			next = "remove that change from the patch, or approve it: --allow " + strings.Join(kinds, " --allow ")
 		}
 		return End(Rejected, &Problem{Kind: ProblemPolicy, Message: "held by policy: " + cand.Because(verify.Policy), Next: next})
 	}
@@ -189,6 +189,6 @@ func Lacking(end Ending, name string, cand gate.Candidate) Ending {
 		end.Error.Next = "run again with --allow dependencies if you accept what it installs, or do without " + name + "; " + end.Error.Next
 		return end
 	}
-	end.Error.Next = "do without " + name + ", or put the code that is needed into the workspace; " + end.Error.Next
+	end.Error.Next = "do without " + name + ", or add the needed code to the workspace; " + end.Error.Next
 	return end
 }

@@ -105,7 +105,7 @@ func (x *Execution) saveRecording(ctx context.Context, req Request, st gate.Stag
 		}
 	}
 	if most := cmp.Or(req.Keep.Bytes, keepBytes); rec.Bytes > most {
-		rec.Lacking = fmt.Sprintf("its files are %d bytes together, more than the %d of record.bytes", rec.Bytes, most)
+		rec.Lacking = fmt.Sprintf("its files have %d bytes in total, more than the %d of record.bytes", rec.Bytes, most)
 	}
 	if !req.Keep.Files {
 		rec.Lacking = "record.files is off"

@@ -41,7 +41,7 @@ func (x *Execution) Freeze(ctx context.Context, req Request, scanned func(*works
 			return stop(End(Failed, x.Trouble(ctx, "build the toolchain image", err)))
 		}
 		if n := len(base.Entries); n > manyFiles {
-			x.Notify(Event{Note: fmt.Sprintf("freeze %d files; an unchanged workspace is found again", n)})
+			x.Notify(Event{Note: fmt.Sprintf("freeze %d files; an unchanged workspace is reused", n)})
 		}
 		x.alongside.Go(func() { verify.Survey(base, req.Config) })
 		st, err := x.Gate(req).Freeze(ctx, tools, base)

@@ -70,7 +70,7 @@ func (x *Execution) followUp(ctx context.Context) {
 		x.runner.AfterRun.Go(func() { x.keepSeen(ctx) })
 	}
 	if st := x.seen.stage; st.Outgrown() {
-		x.Notify(Event{Note: "the snapshot is made anew for the next run, beside what follows"})
+		x.Notify(Event{Note: "the snapshot is made anew for the next run, in the background"})
 		x.runner.AfterRun.Go(func() { x.Gate(x.seen.req).Renew(ctx, st, x.seen.req.Exclude) })
 	}
 }
@@ -141,7 +141,7 @@ func (x *Execution) holder(ctx context.Context) string {
 	}
 	for _, r := range open {
 		if r.Workspace == x.rec.Workspace && r.ID != x.rec.ID {
-			return fmt.Sprintf("run %s (%s) holds this workspace since %s; its process is %s",
+			return fmt.Sprintf("run %s (%s) has held this workspace since %s; its process is %s",
 				r.ID, r.Intent, r.Started.Local().Format(time.DateTime), r.Owner)
 		}
 	}

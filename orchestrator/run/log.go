@@ -57,7 +57,7 @@ const (
 )
 
 // errLogClosed is the error of a log that was closed.
-var errLogClosed = errors.New("the log of the run was closed before")
+var errLogClosed = errors.New("the log of the run is already closed")
 
 // A Log takes what runs do, in the order in which it happened, and writes it to a store in the background. An entry that the store does
 // not take is lost to its run, and Flush reports that. A Log is safe for concurrent use; a nil Log keeps nothing. Close it.
@@ -152,7 +152,7 @@ func (l *Log) Close() error {
 	l.cancel()
 	var errs []error
 	for run, err := range l.lost {
-		errs = append(errs, errors.New("the log of run "+run+" is not whole: "+err.Error()))
+		errs = append(errs, errors.New("the log of run "+run+" is incomplete: "+err.Error()))
 	}
 	return errors.Join(errs...)
 }

@@ -120,7 +120,7 @@ func TestARunWhoseLogIsLostFails(t *testing.T) {
 		if doc.Error == nil || !strings.Contains(doc.Error.Message, errGone.Error()) {
 			t.Errorf("%s lost: %+v", lost, doc.Error)
 		}
-		if err := log.Close(); err == nil || !strings.Contains(err.Error(), "the log of run "+doc.Run+" is not whole") {
+		if err := log.Close(); err == nil || !strings.Contains(err.Error(), "the log of run "+doc.Run+" is incomplete") {
 			t.Errorf("%s lost: at the end %v", lost, err)
 		}
 		// An entry after the end belongs to no run and delays nothing.

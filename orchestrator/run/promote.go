@@ -40,7 +40,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 	}
 	// The directory that is asked about must be the one that would be written to.
 	if err := x.lock.InPlace(); err != nil {
-		return stop(x.unread(ctx, "look at the workspace again", err))
+		return stop(x.unread(ctx, "check the workspace again", err))
 	}
 	p.Run, p.Workspace, p.Base = x.rec.ID, x.rec.Workspace, base
 	if req.Commit != nil {
@@ -106,7 +106,7 @@ func (x *Execution) awaiting(answer Answer, p Proposal) Ending {
 func (x *Execution) skipped(by string) Ending {
 	end := End(Rejected, &Problem{
 		Kind: ProblemPolicy, Message: "skipped " + ByWhom(by),
-		Next: "`agent runs apply " + x.rec.ID + "` applies it after all, `agent runs diff " + x.rec.ID + "` shows it",
+		Next: "apply it after all with `agent runs apply " + x.rec.ID + "`, or see it with `agent runs diff " + x.rec.ID + "`",
 	})
 	end.Verdict = verify.Pass
 	return end
@@ -118,7 +118,7 @@ func (x *Execution) skipped(by string) Ending {
 func (x *Execution) drifted(ctx context.Context, req Request, base *workspace.Manifest) *Ending {
 	now, err := x.scan(ctx, req)
 	if err != nil {
-		end := x.unread(ctx, "look at the workspace again", err)
+		end := x.unread(ctx, "check the workspace again", err)
 		return &end
 	}
 	paths := changed(base, now)
@@ -260,7 +260,7 @@ func (x *Execution) unprepared(ctx context.Context, prepared *promotion.Promotio
 	defer cancel()
 	p.Status = RolledBack
 	if err := x.runner.Store.SavePromotion(settled, x.rec.ID, x.rec.Token, p); err != nil {
-		x.Notify(Event{Note: "record that nothing was written: " + err.Error() + "; the next command does"})
+		x.Notify(Event{Note: "record that nothing was written: " + err.Error() + "; the next command does so"})
 	}
 	return x.abandon(prepared, end)
 }
@@ -270,13 +270,13 @@ func (x *Execution) unprepared(ctx context.Context, prepared *promotion.Promotio
 // If the files cannot be taken back either, the journal stays. The next command finds it and settles files and record together.
 func (x *Execution) takeBack(ctx context.Context, prepared *promotion.Promotion, p Promotion, end Ending) Ending {
 	if err := prepared.Rollback(ctx); err != nil {
-		end.Error.Message += "; and taking it back: " + err.Error()
+		end.Error.Message += "; and roll it back: " + err.Error()
 		end.Error.Next = "run any agent command when the database is back: it settles the journal"
 		return end
 	}
 	p.Status = RolledBack
 	if err := x.runner.Store.SavePromotion(ctx, x.rec.ID, x.rec.Token, p); err != nil {
-		x.Notify(Event{Note: "record the roll-back: " + err.Error() + "; the next command does"})
+		x.Notify(Event{Note: "record the roll-back: " + err.Error() + "; the next command does so"})
 	}
 	return x.abandon(prepared, end)
 }

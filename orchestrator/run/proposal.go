@@ -98,7 +98,7 @@ func (x *Execution) KeepProposal(ctx context.Context, p KeptProposal) int64 {
 	p.Text, p.Reason = x.runner.hide(p.Text), x.runner.hide(p.Reason)
 	id, err := x.runner.Proposals.AddProposal(ctx, p)
 	if err != nil {
-		x.Notify(Event{Note: "the proposal is not kept: " + err.Error()})
+		x.Notify(Event{Note: "the proposal was not kept: " + err.Error()})
 		return 0
 	}
 	x.tell(id, p)
@@ -152,11 +152,11 @@ const OutcomeProposed = "proposed"
 // a person has it implemented.
 func (x *Execution) LeaveFeature(p KeptProposal) Ending {
 	x.tell(p.ID, p)
-	does := "has the feature written"
+	does := "have the feature written"
 	if p.Patch != nil {
-		does = "takes it up again"
+		does = "take it up again"
 	}
-	x.doc.Outcome, x.doc.Next = OutcomeProposed, fmt.Sprintf("`agent sandbox run --proposal %d` %s", p.ID, does)
+	x.doc.Outcome, x.doc.Next = OutcomeProposed, fmt.Sprintf("run `agent sandbox run --proposal %d` to %s", p.ID, does)
 	return Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone}
 }
 

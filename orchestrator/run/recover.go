@@ -59,7 +59,7 @@ func orphaned(r Record, now time.Time) bool {
 }
 
 // errForeign means that only the user who started a run can settle it: the journal of its promotion is in that user's state directory.
-var errForeign = errors.New("the journal is another user's")
+var errForeign = errors.New("the journal belongs to another user")
 
 // settle brings one orphan to its end.
 func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, error) {
@@ -169,7 +169,7 @@ func outcome(j promotion.Recovery) (Ending, PromotionStatus) {
 		return End(Conflicted, conflicted(&promotion.ConflictError{Paths: j.Kept}, "")), RolledBack
 	}
 	return End(Failed, &Problem{
-		Kind: ProblemInfra, Message: "the process died while it promoted; every file was put back",
+		Kind: ProblemInfra, Message: "the process died during the promotion; every file was restored",
 		Next: "run the patch again",
 	}), RolledBack
 }

@@ -81,10 +81,10 @@ func (x *Execution) proveRevision(ctx context.Context, req Request, rev *Revisio
 // unchanged returns the ending of a change in which there is nothing that a gate can judge.
 func (x *Execution) unchanged(ctx context.Context, apart []verify.Unproven) Ending {
 	x.unproven = apart
-	if err := x.Advance(ctx, Verifying, "no file changed that a gate can judge"); err != nil {
+	if err := x.Advance(ctx, Verifying, "no changed file can be judged by a gate"); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
 	}
-	return x.proved(ctx, fmt.Sprintf("nothing was judged of %s", Count(len(apart), "change")))
+	return x.proved(ctx, fmt.Sprintf("nothing was judged in %s", Count(len(apart), "change")))
 }
 
 // proved ends a run whose change passed.

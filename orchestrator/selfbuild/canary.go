@@ -66,7 +66,7 @@ func (p Prover) errand(ctx context.Context, image string, env []string, files ma
 	if args[0] == "images" {
 		limit = toolsTime
 	}
-	hangs := fmt.Errorf("it does not end within %v", limit)
+	hangs := fmt.Errorf("it did not end within %v", limit)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, hangs)
 	defer cancel()
 	end, err := p.Errands.Errand(bounded, sandbox.Errand{Image: image, Args: args, Env: slices.Concat(p.Env, env), Files: all, User: user})
@@ -80,7 +80,7 @@ func (p Prover) errand(ctx context.Context, image string, env []string, files ma
 func (p Prover) must(ctx context.Context, image string, args ...string) (string, error) {
 	end, err := p.errand(ctx, image, nil, nil, args...)
 	if err == nil && end.Exit != 0 {
-		err = fmt.Errorf("ends with %d: %s", end.Exit, last(end))
+		err = fmt.Errorf("exited with %d: %s", end.Exit, last(end))
 	}
 	if err != nil {
 		return "", fmt.Errorf("`agent %s` of the image: %w", strings.Join(args, " "), err)
@@ -157,7 +157,7 @@ func (p Prover) judge(ctx context.Context, image string, c probe) (string, error
 	}
 	// Trouble with the machine is not a verdict, and what the program says about it is what helps.
 	if err := json.Unmarshal(end.Stdout, &doc); err != nil || doc.Verdict == "infra" {
-		return "", fmt.Errorf("case %q of the battery has no verdict: it ends with %d: %s", c.name, end.Exit, last(end))
+		return "", fmt.Errorf("case %q of the battery has no verdict: it exited with %d: %s", c.name, end.Exit, last(end))
 	}
 	return fmt.Sprintf("%d %s", end.Exit, doc.Verdict), nil
 }

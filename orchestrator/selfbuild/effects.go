@@ -150,7 +150,7 @@ func (p *goPackage) places() []place {
 		for _, group := range f.ast.Comments {
 			for _, c := range group.List {
 				if name := refusedDirective.FindString(c.Text); name != "" {
-					p.note(f, c.Pos(), "it reaches into another package by "+name, strings.Join(strings.Fields(c.Text), " "), true)
+					p.note(f, c.Pos(), "it reaches into another package through "+name, strings.Join(strings.Fields(c.Text), " "), true)
 				}
 				if heldDirective.MatchString(c.Text) {
 					p.note(f, c.Pos(), "it sets how the runtime behaves", strings.Join(strings.Fields(c.Text), " "), false)
@@ -186,7 +186,7 @@ func (p *goPackage) imports(f goFile) {
 		case from == "unsafe" || from == "C":
 			p.note(f, spec.Pos(), fmt.Sprintf("it imports %q", from), "", true)
 		case blank && from != "embed":
-			p.note(f, spec.Pos(), fmt.Sprintf("it imports %q for what that does by itself", from), "", false)
+			p.note(f, spec.Pos(), fmt.Sprintf("it imports %q for its side effects", from), "", false)
 		case slices.ContainsFunc(reaching, func(r string) bool { return from == r || strings.HasSuffix(r, "/") && strings.HasPrefix(from, r) }):
 			p.note(f, spec.Pos(), fmt.Sprintf("it imports %q", from), "", false)
 		}
@@ -211,7 +211,7 @@ func (p *goPackage) starts(f goFile, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
 		if d.Recv == nil && d.Name.Name == "init" {
-			p.note(f, d.Pos(), "it runs an init function at the start", source(d), true)
+			p.note(f, d.Pos(), "it runs an init function at startup", source(d), true)
 		}
 	case *ast.GenDecl:
 		if d.Tok != token.VAR {
@@ -223,11 +223,11 @@ func (p *goPackage) starts(f goFile, d ast.Decl) {
 				return false // it runs where it is called
 			case *ast.CallExpr:
 				if !p.harmless(f, n) {
-					p.note(f, n.Pos(), "a variable of the package is made by a call, which runs at the start", source(n.Fun), true)
+					p.note(f, n.Pos(), "a package variable is made by a call, which runs at startup", source(n.Fun), true)
 				}
 			case *ast.UnaryExpr:
 				if n.Op == token.ARROW {
-					p.note(f, n.Pos(), "a variable of the package waits for a channel at the start", source(n), true)
+					p.note(f, n.Pos(), "a package variable waits for a channel at startup", source(n), true)
 				}
 			}
 			return true

@@ -56,7 +56,7 @@ var further = map[string]string{
 	"import \"syscall\"\n\nfunc f() { syscall.Sync() }":                            `*imports "syscall"`,
 	"import \"golang.org/x/sys/unix\"\n\nfunc f() { unix.Sync() }":                 `*golang.org/x/sys/unix`,
 	"import \"os/exec\"\n\nfunc f() { exec.Command(\"x\") }":                       `*os/exec`,
-	"import _ \"net/http/pprof\"":                                                  `*by itself`,
+	"import _ \"net/http/pprof\"":                                                  `*side effects`,
 	"//go:debug http2client=0":                                                     "*runtime",
 	"func f( {":                                                                    "*cannot be read",
 	// These are everyday changes.

@@ -72,7 +72,7 @@ type Tags interface {
 }
 
 // ErrBusy means that another process is rebuilding the agent.
-var ErrBusy = errors.New("another process rebuilds the agent: wait for it to end")
+var ErrBusy = errors.New("another process is rebuilding the agent: wait for it to end")
 
 // A Journal is the right to change which image is current. Only one process at a time has it: it is a lock that the kernel drops when
 // the process dies.
@@ -179,7 +179,7 @@ func (j *Journal) settle(ctx context.Context) error {
 		cause := "its process was killed"
 		// The journal does not know whether the change was written by then.
 		if to := j.state.Attempt.To; to != nil && to.Verdicts != nil {
-			cause += "; `agent undo` takes its change back where that was written"
+			cause += "; take its change back with `agent undo` if it was written"
 		}
 		if err := j.fail(ctx, errors.New(cause)); err != nil {
 			return err
@@ -260,7 +260,7 @@ func (j *Journal) begin(intent string) error {
 // later reader knows what may have been done, not what was done.
 func (j *Journal) enter(p Phase, to *Version) error {
 	if j.state.Attempt == nil {
-		return errors.New("no rebuild has begun, or it has ended")
+		return errors.New("no rebuild is in progress")
 	}
 	s, a := j.state, *j.state.Attempt
 	a.Phase, a.To = p, to

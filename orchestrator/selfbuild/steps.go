@@ -117,12 +117,12 @@ func (j *Journal) through(ctx context.Context, w Work, steps []step) error {
 		steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTime)
 		defer cancel()
 		if failed := j.fail(steady, err); failed != nil {
-			err = fmt.Errorf("%w; and going back: %w: run `agent self status`, which tries again", err, failed)
+			err = fmt.Errorf("%w; and go back: %w: run `agent self status` to try again", err, failed)
 		}
 		// Even after such an error: the tags go back before the end is recorded.
 		if moved && w.HandOver != nil {
 			if back := w.HandOver(steady); back != nil {
-				err = fmt.Errorf("%w; and handing back: %w", err, back)
+				err = fmt.Errorf("%w; and hand back: %w", err, back)
 			}
 		}
 		return err
@@ -165,12 +165,12 @@ func canary(ctx context.Context, j *Journal, w Work) error {
 	if err != nil {
 		return err
 	}
-	if err := compare(verdicts, expected(), "what is expected"); err != nil {
+	if err := compare(verdicts, expected(), "the expected result"); err != nil {
 		return err
 	}
 	if now := j.state.Current; now != nil {
 		// Cases that the current image did not know cannot be compared.
-		if err := compare(verdicts, now.Verdicts, "the current image's"); err != nil {
+		if err := compare(verdicts, now.Verdicts, "that of the current image"); err != nil {
 			return err
 		}
 	}
@@ -187,7 +187,7 @@ func canary(ctx context.Context, j *Journal, w Work) error {
 func compare(verdicts, others map[string]string, whose string) error {
 	for _, c := range battery {
 		if want, ok := others[c.name]; ok && verdicts[c.name] != want {
-			return fmt.Errorf("case %q of the battery ends with %q, and %s is %q", c.name, verdicts[c.name], whose, want)
+			return fmt.Errorf("case %q of the battery ended with %q, but %s is %q", c.name, verdicts[c.name], whose, want)
 		}
 	}
 	return nil

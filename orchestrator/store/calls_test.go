@@ -71,7 +71,7 @@ func TestARequestEndsOnce(t *testing.T) {
 	for name, err := range map[string]error{
 		"a second end": b.End(t.Context(), number, late), "what was never begun": a.End(t.Context(), number+1, late),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "not under way") {
+		if err == nil || !strings.Contains(err.Error(), "it has not begun") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -32,7 +32,7 @@ type LeaseError struct {
 
 // Error names the process.
 func (e *LeaseError) Error() string {
-	return fmt.Sprintf("process %s works on the repository, as of %s", e.Owner, e.Beat.UTC().Format(time.DateTime))
+	return fmt.Sprintf("process %s is working on the repository, as of %s", e.Owner, e.Beat.UTC().Format(time.DateTime))
 }
 
 // TakeLease gives owner the lease of a repository, and returns the token for renewing it. A lease that another owner holds gives a

@@ -48,7 +48,7 @@ const (
 func (s IntegrationState) Ended() bool { return s == Integrated || s == Broken || s == GivenUp }
 
 // ErrIntegrating means that another integration of the repository has not ended.
-var ErrIntegrating = errors.New("the repository has one that has not ended")
+var ErrIntegrating = errors.New("the repository has another integration that has not ended")
 
 // SaveIntegration records a new integration, or updates the one with its ID. The error is ErrIntegrating if the repository has another
 // one.

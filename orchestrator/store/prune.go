@@ -62,7 +62,7 @@ const weight = `(select count(*) from doomed),
 // Prunable counts what Prune would remove now.
 func (db *DB) Prunable(ctx context.Context, before time.Time) (Pruned, error) {
 	var p Pruned
-	err := db.db.ReadWithin(ctx, "look for what may be removed", weighTimeout, func(ctx context.Context, tx pgx.Tx) error {
+	err := db.db.ReadWithin(ctx, "count what may be removed", weighTimeout, func(ctx context.Context, tx pgx.Tx) error {
 		files := kept{}
 		if err := files.learn(ctx, tx, `and not exists (select from run r where r.id = i.run and `+removable+`)`, before); err != nil {
 			return err
@@ -205,7 +205,7 @@ func (db *DB) pruneContents(ctx context.Context, all *Pruned) error {
 		case dangling(err):
 			continue // somebody has just referred to one: the page is tried again
 		case err != nil:
-			return fmt.Errorf("%w; run it again to go on", err)
+			return fmt.Errorf("%w; run it again to continue", err)
 		case last == nil:
 			return nil
 		}

@@ -18,7 +18,7 @@ import (
 var ErrFinished = errors.New("the run has ended")
 
 // ErrExists means that a run with that ID was recorded before.
-var ErrExists = errors.New("the run is recorded already")
+var ErrExists = errors.New("the run is already recorded")
 
 // A held run is one whose row the transaction has locked: until the transaction ends, no other process changes the run's state, its
 // token or anything that belongs to it.

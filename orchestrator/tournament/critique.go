@@ -32,7 +32,7 @@ func (c *tournament) review(ctx context.Context, k *entrant) (again bool, end *r
 	c.reviews++
 	critique, err := c.crew.Critics.Review(ctx, c.subject(k), fmt.Sprintf("critic/%d", c.reviews))
 	if err != nil {
-		end := run.End(run.Failed, c.Trouble(ctx, "have the change reviewed", err))
+		end := run.End(run.Failed, c.Trouble(ctx, "review the change", err))
 		return false, &end
 	}
 	serious := critique.Serious()
@@ -104,7 +104,7 @@ func (c *tournament) answerCritics(ctx context.Context, k *entrant, serious []cr
 	was := *k
 	keep := func(why string) {
 		*k = was
-		c.Notify(run.Event{Note: "critics: " + why + "; the change stays as it passed"})
+		c.Notify(run.Event{Note: "critics: " + why + "; the change that passed is kept"})
 	}
 	if err := c.Advance(ctx, run.Proposing, "answer the critics: "+critic.Summary(serious)); err != nil {
 		end := run.End(run.Failed, c.Trouble(ctx, "record the run", err))
@@ -133,7 +133,7 @@ func (c *tournament) answerCritics(ctx context.Context, k *entrant, serious []cr
 	case end != nil && (ctx.Err() != nil || k.cand.Verdict != verify.Infra):
 		return end
 	case !k.cand.Wins():
-		keep("what the author made of it does not pass: " + k.cand.Because(k.cand.Verdict))
+		keep("the author's new version does not pass: " + k.cand.Because(k.cand.Verdict))
 	}
 	return nil
 }

@@ -271,7 +271,7 @@ func TestADraftOfAnEndedConversationIsJudged(t *testing.T) {
 		if doc.State != want || len(doc.Candidates) != 1 {
 			t.Errorf("%s: %s with %d candidates, %+v", text, doc.State, len(doc.Candidates), doc.Error)
 		}
-		if want == run.Rejected && (!strings.HasPrefix(doc.Error.Message, "40 rounds are the most; judged all the same, ") || len(doc.Proposals) != 1) {
+		if want == run.Rejected && (!strings.HasPrefix(doc.Error.Message, "40 rounds are the most; judged anyway, ") || len(doc.Proposals) != 1) {
 			t.Errorf("%+v, %+v", doc.Error, doc.Proposals)
 		}
 	}

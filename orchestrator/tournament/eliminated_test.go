@@ -92,7 +92,7 @@ func TestLosersAreCancelledAndRecorded(t *testing.T) {
 			t.Errorf("candidate %d is recorded as %+v", i+2, c)
 		}
 	}
-	// Their answers were paid for, and nothing is known against them.
+	// Their answers were paid for, and nothing speaks against them.
 	if len(doc.Proposals) != 2 || !strings.Contains(doc.Proposals[0].Reason, "not judged to the end") {
 		t.Errorf("kept %+v", doc.Proposals)
 	}

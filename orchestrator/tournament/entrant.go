@@ -108,7 +108,7 @@ func (k *entrant) fate() string {
 	if k.cand.Changeset.Empty() {
 		return ""
 	}
-	return "; judged all the same, " + k.cand.Because(k.cand.Verdict)
+	return "; judged anyway, " + k.cand.Because(k.cand.Verdict)
 }
 
 // noWinner returns the ending of a tournament that nobody won. Its message depends on how far the tournament got: a person skipped all
@@ -143,10 +143,10 @@ func (c *tournament) noWinner() run.Ending {
 	switch {
 	case end.Error == nil:
 	case last.gaveUp != "":
-		end.Error.Message, end.Error.Next = last.gaveUp+last.fate(), "`agent runs calls "+c.ID()+"` shows what it did; say more in --goal, or try another --model, or --mode question"
+		end.Error.Message, end.Error.Next = last.gaveUp+last.fate(), "see what it did with `agent runs calls "+c.ID()+"`; say more in --goal, or try another --model, or --mode question"
 	default:
-		end.Error.Message = fmt.Sprintf("no candidate passed, %s included; the last: %s", run.Count(last.heals, "repair"), end.Error.Message)
-		end.Error.Next = "`agent runs show " + c.ID() + "` shows every candidate; say more in --goal, or try another --model"
+		end.Error.Message = fmt.Sprintf("no candidate passed after %s; the last: %s", run.Count(last.heals, "repair"), end.Error.Message)
+		end.Error.Next = "see every candidate with `agent runs show " + c.ID() + "`; say more in --goal, or try another --model"
 	}
 	return run.Lacking(end, last.absent, last.cand)
 }

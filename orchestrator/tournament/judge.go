@@ -113,14 +113,14 @@ func (c *tournament) repairAll(ctx context.Context, live []*entrant) *run.Proble
 		cand, what, err := c.gate.Repair(ctx, c.stage, k.cand)
 		switch {
 		case ctx.Err() != nil:
-			return c.Trouble(ctx, "have a candidate repaired", ctx.Err())
+			return c.Trouble(ctx, "repair a candidate", ctx.Err())
 		case err != nil: // the model can repair it as well
 			c.Notify(run.Event{Note: err.Error()})
 			continue
 		case what == "":
 			continue
 		}
-		c.Notify(run.Event{Note: what + "; it is judged anew"})
+		c.Notify(run.Event{Note: what + "; it is judged again"})
 		k.cand, done[k] = cand, what
 		repaired = append(repaired, k)
 	}

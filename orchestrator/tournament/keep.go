@@ -37,13 +37,13 @@ func (c *tournament) keep(ctx context.Context, end run.Ending) run.Ending {
 			c.DropProposal(ctx)
 		}
 		if id != 0 && end.Error != nil && !strings.Contains(end.Error.Next, "--proposal") {
-			end.Error.Next += fmt.Sprintf("; `agent sandbox run --proposal %d` takes it up again", id)
+			end.Error.Next += fmt.Sprintf("; take it up again with `agent sandbox run --proposal %d`", id)
 		}
 	}
 	// This agrees with v_directives: a question that was never sent is not an attempt.
 	tried := end.Verdict != verify.Policy || c.Tried()
 	if end.State == run.Rejected && end.Error != nil && c.plan.Directive != "" && tried {
-		end.Error.Next += "; as it stands in " + DirectivesFile + " the order is not tried again, in other words it is"
+		end.Error.Next += "; the order is not tried again as it stands in " + DirectivesFile + ", but is when reworded"
 	}
 	return c.SettleProposal(ctx, c.req, end)
 }
@@ -65,7 +65,7 @@ func (c *tournament) unjudged() []run.KeptProposal {
 	var left []run.KeptProposal
 	for _, k := range c.all {
 		if k.eliminated != nil && !k.eliminated.failed {
-			left = append(left, c.kept(k.cand, "it was not judged to the end; "+k.eliminated.why))
+			left = append(left, c.kept(k.cand, "it was not judged completely; "+k.eliminated.why))
 		}
 	}
 	return left

@@ -99,7 +99,7 @@ func (p *Plan) SettleReview(done bool, left []string) {
 	p.Final = p.Directive == "" && len(left) == 0
 	if done {
 		b := &p.Task.Brief
-		b.Target, b.Goal, p.Why = "", "", "all that there is to review was reviewed since it last changed"
+		b.Target, b.Goal, p.Why = "", "", "everything to review was reviewed since it last changed"
 	}
 }
 

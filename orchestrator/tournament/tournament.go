@@ -70,7 +70,7 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 	crew := r.Crew(x.ID(), func(p agent.Progress) { x.Notify(run.Event{Model: &p}) })
 	// The planner is made for the run, since its model calls are recorded under the run's ID.
 	if e := crew.Engineer; e != nil && e.Prompts != nil && len(e.Prompts.Own()) > 0 {
-		x.Notify(run.Event{Note: fmt.Sprintf("prompts of the workspace are used: %s", strings.Trim(fmt.Sprint(e.Prompts.Own()), "[]"))})
+		x.Notify(run.Event{Note: fmt.Sprintf("using the prompts of the workspace: %s", strings.Trim(fmt.Sprint(e.Prompts.Own()), "[]"))})
 	}
 	plan, err := crew.Planner.Plan(ctx, st.Base, req)
 	if err != nil {
@@ -325,7 +325,7 @@ func (c *tournament) apply(k *entrant) error {
 }
 
 // noEffect is what is wrong with an answer to a goal if nothing that it changes runs.
-const noEffect = "the change has no effect: it alters only comments and blank space, and the goal does not speak of these"
+const noEffect = "the change has no effect: it alters only comments and blank space, and the goal does not mention these"
 
 // ofText matches a goal for which a change of comments or of the form of a text may be an answer.
 var ofText = lazyregexp.New(`(?i)comment|kommentar|document|docstring|explain|annotat|typo|spell|wording|translat|whitespace|blank|format|indent|header|licen[cs]e|copyright|todo|fixme`)

@@ -96,7 +96,7 @@ func TestAnEqualAnswerIsNotAskedForAgain(t *testing.T) {
 // A run reports which prompts the workspace supplied.
 func TestPromptsOfTheWorkspaceAreReported(t *testing.T) {
 	t.Parallel()
-	for want, own := range map[string]fstest.MapFS{"prompts of the workspace are used: PP": {"PP.md": {Data: []byte("look")}}, "": {}} {
+	for want, own := range map[string]fstest.MapFS{"using the prompts of the workspace: PP": {"PP.md": {Data: []byte("look")}}, "": {}} {
 		prompts, err := agent.LoadPrompts(own)
 		if err != nil {
 			t.Fatal(err)

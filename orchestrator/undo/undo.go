@@ -69,7 +69,7 @@ func (u *unmerge) change(ctx context.Context, c workspace.Change) error {
 		u.Conflicts = append(u.Conflicts, err.Error())
 		return nil
 	case c.Op == workspace.Create:
-		return u.touched(ctx, name, string(now), "is there again", nil)
+		return u.touched(ctx, name, string(now), "exists again", nil)
 	case c.Op != workspace.Modify || c.OldMode != 0:
 		return u.touched(ctx, name, string(now), "was edited", nil)
 	case workspace.IsBinary(now) || workspace.IsBinary(c.Before) || workspace.IsBinary(c.After):

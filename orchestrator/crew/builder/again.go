@@ -34,7 +34,7 @@ func (b *Builder) Again(ctx context.Context, root string, p crew.Plan) (crew.Pla
 	begun, ok := old.find(BeginKind, 0, 0)
 	if !ok || json.Unmarshal(begun.Recorded, &next.Tasks) != nil {
 		return crew.Plan{}, &run.Problem{
-			Kind: run.ProblemUsage, Message: fmt.Sprintf("there is no record of how plan %d was begun", p.ID), Next: "it was never carried out, or by an agent of before; `agent plan list` has others",
+			Kind: run.ProblemUsage, Message: fmt.Sprintf("there is no record of how plan %d began", p.ID), Next: "it was never carried out, or by an older agent; see the others with `agent plan list`",
 		}
 	}
 	if next.ID, err = b.Plans.AddPlan(ctx, next); err != nil {
@@ -96,7 +96,7 @@ func (w *work) differs(ctx context.Context) (list []string, err error) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	old := w.again.plan
 	if len(old.Tasks) != len(w.plan.Tasks) {
-		say("%d tasks were recorded, and there are %d", len(old.Tasks), len(w.plan.Tasks))
+		say("%d tasks were recorded, but there are %d", len(old.Tasks), len(w.plan.Tasks))
 	}
 	for _, was := range old.Tasks {
 		t := w.plan.Task(was.N)
@@ -104,13 +104,13 @@ func (w *work) differs(ctx context.Context) (list []string, err error) {
 		case t == nil:
 			say("there is no task %d", was.N)
 		case t.State != was.State:
-			say("task %d is %s, recorded is %s", t.N, t.State, was.State)
+			say("task %d is %s, but was recorded as %s", t.N, t.State, was.State)
 		case t.Landed != was.Landed:
-			say("task %d landed at place %d, recorded is %d", t.N, t.Landed, was.Landed)
+			say("task %d landed at place %d, but was recorded at place %d", t.N, t.Landed, was.Landed)
 		}
 	}
 	if old.State != w.plan.State && !(w.req.NoPromote && w.plan.State == crew.Awaiting) {
-		say("the plan is %s, recorded is %s", w.plan.State, old.State)
+		say("the plan is %s, but was recorded as %s", w.plan.State, old.State)
 	}
 	now, err := w.Plans.Attempts(ctx, w.plan.ID)
 	if err != nil {
@@ -121,7 +121,7 @@ func (w *work) differs(ctx context.Context) (list []string, err error) {
 			continue
 		}
 		if a, _ := last(now, was.Kind, was.Task, was.Try); a.Outcome != was.Outcome {
-			say("%s of task %d, try %d, came to %q, recorded is %q", was.Kind, was.Task, was.Try+1, a.Outcome, was.Outcome)
+			say("%s of task %d, try %d, ended with %q, but was recorded with %q", was.Kind, was.Task, was.Try+1, a.Outcome, was.Outcome)
 			continue
 		} else if err := w.sameBytes(ctx, was, a, say); err != nil {
 			return list, err
@@ -142,7 +142,7 @@ func (w *work) sameBytes(ctx context.Context, was, now Attempt, say func(string,
 	}
 	b, err := w.Proof(ctx, now.Run)
 	if err == nil && (a.Candidate.Digest != b.Candidate.Digest || a.Snapshot != b.Snapshot) {
-		say("%s of task %d, try %d, is another change", was.Kind, was.Task, was.Try+1)
+		say("%s of task %d, try %d, made a different change", was.Kind, was.Task, was.Try+1)
 	}
 	return err
 }

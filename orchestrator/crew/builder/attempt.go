@@ -28,7 +28,7 @@ func (w *work) begin(ctx context.Context, kind Kind, task int, role string, try,
 	if w.again != nil {
 		old, ok := w.again.find(kind, task, try)
 		if !ok {
-			return a, &unlikeError{fmt.Sprintf("plan %d came to no %s of task %d, try %d", w.again.plan.ID, kind, task, try+1)}
+			return a, &unlikeError{fmt.Sprintf("plan %d has no recorded %s of task %d, try %d", w.again.plan.ID, kind, task, try+1)}
 		}
 		a.Fence, a.Recorded, a.Landed, a.Of = old.Fence, old.Recorded, old.Landed, old.ID
 	}

@@ -21,7 +21,7 @@ func (b *Builder) Audit(ctx context.Context, req run.Request) (p crew.Plan, more
 	}
 	brief, err := b.Overview(ctx, base, auditGoal, true)
 	if err != nil {
-		return crew.Plan{}, 0, trouble(ctx, "look at the workspace", err)
+		return crew.Plan{}, 0, trouble(ctx, "survey the workspace", err)
 	}
 	p = crew.Plan{Workspace: base.Root, Goal: auditGoal, Summary: "a review of all files", State: crew.Drafted}
 	for i, file := range brief.Files[:min(len(brief.Files), crew.MaxTasks)] {
@@ -30,7 +30,7 @@ func (b *Builder) Audit(ctx context.Context, req run.Request) (p crew.Plan, more
 		p.Tasks = append(p.Tasks, t)
 	}
 	if wrong := p.Check(exists(base), b.Roles); len(wrong) > 0 {
-		return p, 0, &run.Problem{Kind: run.ProblemUsage, Message: "no plan of reviews: " + wrong[0], Next: "see `agent roles`"}
+		return p, 0, &run.Problem{Kind: run.ProblemUsage, Message: "plan the reviews: " + wrong[0], Next: "see `agent roles`"}
 	}
 	if p.ID, err = b.Plans.AddPlan(ctx, p); err != nil {
 		return p, 0, trouble(ctx, "record the plan", err)

@@ -441,7 +441,7 @@ func TestWhatIsPlannedAnewWaitsForOtherTasks(t *testing.T) {
 	}
 	s.b.Outside = true
 	res := s.b.Build(t.Context(), s.request(), s.plan(t))
-	if res.Exit != 0 || states(res.Plan) != "1 replaced, 2 done, 3 replaced, 4 done" || !s.told(`depends on "3", which is no task`) {
+	if res.Exit != 0 || states(res.Plan) != "1 replaced, 2 done, 3 replaced, 4 done" || !s.told(`depends on "3", which is not a task`) {
 		t.Fatalf("%s, exit %d: %+v\n%s", states(res.Plan), res.Exit, res.Error, strings.Join(s.notes, "\n"))
 	}
 	s.holds(t, map[string]string{"a.py": "x = 3\n", "b.py": "b = 3\n", "c.py": "c = 1\n"})
@@ -454,7 +454,7 @@ func TestAFailedTaskBlocksWhatDependsOnIt(t *testing.T) {
 	s.model.planner = []string{planOf(1, "one|a.py|||test_a.py", "two|b.py||1", "three|c.py"), "no", "still no", "never"}
 	s.model.work = map[string][]string{"one": {edits("a.py", "x = 1", "x = 2")}, "three": {edits("c.py", "c = 1", "c = 2")}}
 	res := s.b.Build(t.Context(), s.request(), s.plan(t))
-	if res.Exit != run.ExitFail || states(res.Plan) != "1 failed, 2 blocked, 3 done" || res.Plan.State != crew.Failed || !strings.Contains(res.Plan.Task(1).Why, "test_a.py was to be there") ||
+	if res.Exit != run.ExitFail || states(res.Plan) != "1 failed, 2 blocked, 3 done" || res.Plan.State != crew.Failed || !strings.Contains(res.Plan.Task(1).Why, "test_a.py must exist") ||
 		!strings.Contains(res.Plan.Task(1).Why, "the planner found no other way") {
 		t.Fatalf("%s, exit %d: %+v, %q", states(res.Plan), res.Exit, res.Error, res.Plan.Task(1).Why)
 	}
@@ -482,7 +482,7 @@ func TestAReviewThatAlwaysFindsSomethingEnds(t *testing.T) {
 	}
 	s.model.work = map[string][]string{"one": {edits("a.py", "x = 1", "x = 2")}, "three": {edits("a.py", "x = 2", "x = 3")}, "four": {edits("a.py", "x = 3", "x = 4")}}
 	res := s.b.Build(t.Context(), s.request(), s.plan(t))
-	if res.Exit != run.ExitApproval || res.Plan.State != crew.Awaiting || states(res.Plan) != "1 done, 2 done, 3 done" || !strings.Contains(res.Error.Message, "major: x should be 5") || !s.told("a step of the review is left out") {
+	if res.Exit != run.ExitApproval || res.Plan.State != crew.Awaiting || states(res.Plan) != "1 done, 2 done, 3 done" || !strings.Contains(res.Error.Message, "major: x should be 5") || !s.told("left out a step of the review") {
 		t.Fatalf("%s %s, exit %d: %+v\n%s", res.Plan.State, states(res.Plan), res.Exit, res.Error, strings.Join(s.notes, "\n"))
 	}
 	s.Untouched(t)
@@ -508,7 +508,7 @@ func TestAPlannerIsToldWhatIsWrong(t *testing.T) {
 		"prose":                 {[]string{"I would begin with a.py.", "Then the rest.", "And so on."}, 0, "the answer holds no plan", run.ExitFail},
 		"a circle, then a plan": {[]string{planOf(1, "one|a.py||2", "two|a.py||1"), planOf(1, "one|a.py")}, 1, "tasks 1 and 2 depend on each other in a circle", 0},
 		"a file that is not there, then prose, then a plan": {[]string{planOf(1, "one|z.py"), "sorry", planOf(1, "one|a.py", "two|a.py")}, 2, "the answer holds no plan", 0},
-		"nothing tells when it is done":                     {[]string{`{"tasks":[{"id":1,"title":"t","goal":"g","files":["a.py"]}]}`, planOf(1, "one|a.py")}, 1, "nothing tells when task 1 is done", 0},
+		"nothing tells when it is done":                     {[]string{`{"tasks":[{"id":1,"title":"t","goal":"g","files":["a.py"]}]}`, planOf(1, "one|a.py")}, 1, "nothing says when task 1 is done", 0},
 		"a role that there is not":                          {[]string{`{"tasks":[{"id":1,"title":"t","goal":"g","files":["a.py"],"role":"king","accept":"x"}]}`, planOf(1, "one|a.py")}, 1, `may not give work to "king"`, 0},
 	} {
 		s := newSite(t, nil, nil)

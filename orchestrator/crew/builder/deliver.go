@@ -42,8 +42,8 @@ func (w *work) finish(ctx context.Context) (again bool, res Result) {
 		if r := w.plan.Review; r != nil && !r.Accepted && !w.Despite {
 			w.plan.State, w.plan.Why = crew.Awaiting, "the review did not accept it"
 			return false, w.result(nil, &run.Problem{
-				Kind: run.ProblemPolicy, Message: "all tasks are done, and the review did not accept the whole: " + firstFinding(*r),
-				Next: fmt.Sprintf("`agent plan show %d` has the findings; `agent build --resume --despite-review` delivers it, `agent plan edit %d` adds tasks", w.plan.ID, w.plan.ID),
+				Kind: run.ProblemPolicy, Message: "all tasks are done, but the review did not accept the whole: " + firstFinding(*r),
+				Next: fmt.Sprintf("see the findings with `agent plan show %d`; deliver it anyway with `agent build --resume --despite-review`, or add tasks with `agent plan edit %d`", w.plan.ID, w.plan.ID),
 			})
 		}
 	}
@@ -53,7 +53,7 @@ func (w *work) finish(ctx context.Context) (again bool, res Result) {
 // firstFinding returns the first finding of a review, which is the most severe one.
 func firstFinding(r crew.Review) string {
 	if len(r.Findings) == 0 {
-		return "it said nothing in particular"
+		return "it gave no finding"
 	}
 	return r.Findings[0].String()
 }
@@ -151,7 +151,7 @@ func verdictOf(r crew.Review, mend bool) string {
 	case r.Accepted:
 		return "accepted, with " + run.Count(len(r.Findings), "finding")
 	case mend:
-		return "not accepted: " + firstFinding(r) + "; " + run.Count(len(r.Next), "step") + " to mend it"
+		return "not accepted: " + firstFinding(r) + "; " + run.Count(len(r.Next), "step") + " to fix it"
 	}
 	return "not accepted: " + firstFinding(r)
 }
@@ -173,7 +173,7 @@ func (w *work) add(next []crew.Task, tree *workspace.Manifest) bool {
 		trial.Tasks = append(trial.Tasks, t)
 		trial.Tidy()
 		if wrong := trial.Check(exists(tree), w.Roles); len(wrong) > 0 {
-			w.say(0, "a step of the review is left out: "+wrong[0])
+			w.say(0, "left out a step of the review: "+wrong[0])
 			continue
 		}
 		w.plan.Tasks, added = trial.Tasks, true
@@ -237,7 +237,7 @@ func (w *work) deliver(ctx context.Context) (again bool, res Result) {
 			if p.Kind == run.ProblemConflict {
 				return run.End(run.Conflicted, p)
 			}
-			return run.End(run.Failed, x.Trouble(ctx, "put the changes together", err))
+			return run.End(run.Failed, x.Trouble(ctx, "combine the changes", err))
 		}
 		return x.ProveTaken(ctx, req, st, whole)
 	})
@@ -282,7 +282,7 @@ func (w *work) promoted(ctx context.Context) *Result {
 		}
 		id, state, ok, err := w.RunOf(ctx, a.ID)
 		if err != nil {
-			res := w.stopped(trouble(ctx, "look what became of the delivery", err))
+			res := w.stopped(trouble(ctx, "find out how the delivery ended", err))
 			return &res
 		}
 		if ok && (state == run.Promoted || state == run.Done && w.req.Commit != nil && w.req.Commit.Branch != "") {
@@ -301,7 +301,7 @@ func (w *work) settle(ctx context.Context, a Attempt, doc run.Document) (again b
 	case doc.State == run.Promoted, doc.Exit == run.ExitDone && doc.Commit != nil:
 		return false, w.delivered(ctx, a, doc.Run, &doc)
 	case doc.Exit == run.ExitDone: // proved, but not to be promoted
-		w.plan.State, w.plan.Why = crew.Awaiting, "proved, and not promoted"
+		w.plan.State, w.plan.Why = crew.Awaiting, "proved, but not promoted"
 		problem := troubleIf(ctx, "record the plan", w.end(ctx, a, Passed, ""))
 		return false, w.result(&doc, problem)
 	case doc.Exit == run.ExitFail && doc.Verdict == verify.Fail && w.plan.Rounds < orDefault(w.Roles[crew.Reviewer].Limits.Rounds, defaultRounds) && w.mend(ctx, doc):
@@ -317,7 +317,7 @@ func (w *work) settle(ctx context.Context, a Attempt, doc run.Document) (again b
 	}
 	problem := doc.Error
 	if problem == nil {
-		problem = &run.Problem{Kind: run.ProblemInfra, Message: "the delivery ended without a word", Next: "run `agent doctor`, then " + resume}
+		problem = &run.Problem{Kind: run.ProblemInfra, Message: "the delivery ended without a reason", Next: "run `agent doctor`, then " + resume}
 	}
 	switch doc.Exit {
 	case run.ExitApproval:

@@ -289,7 +289,7 @@ func TestWhatDoesNotGoTogetherIsTriedAgain(t *testing.T) {
 		judged func(a, b string) bool
 		told   string
 	}{
-		"the same lines":      {edits("b.py", "b = 1", "b = 5", "a.py", "x = 1", "x = 9"), nil, "what was done meanwhile does not go together with it"},
+		"the same lines":      {edits("b.py", "b = 1", "b = 5", "a.py", "x = 1", "x = 9"), nil, "it clashes with what was done meanwhile"},
 		"it does not compile": {edits("b.py", "b = 1", "b = 5"), func(a, b string) bool { return a == "x = 1\n" || b != "b = 5\n" }, "tests: fail"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -396,7 +396,7 @@ func TestTwoBuildersAtOnce(t *testing.T) {
 	s.Write(t, "a.py", "x = 1\n")
 	s.Write(t, "b.py", "b = 1\n")
 	for i, res := range both(same, other) {
-		// If the other builder is writing at this moment, this one waits for a person.
+		// Where the other one is just writing, this one waits for a person.
 		if res.Exit == run.ExitConflict && res.Plan.State == crew.Paused && strings.Contains(res.Error.Message, "holds this workspace") {
 			res = build(*s, res.Plan)
 		}

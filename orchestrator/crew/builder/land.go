@@ -189,7 +189,7 @@ func (w *work) merge(ctx context.Context, all []*arrival) *run.Problem {
 		}
 		return problem
 	case problem == nil && len(all) > 1:
-		w.say(0, "what was merged together does not pass; each is judged alone")
+		w.say(0, "the merged changes do not pass together; each is judged alone")
 		for _, a := range all {
 			if problem := w.merge(ctx, []*arrival{a}); problem != nil {
 				return problem
@@ -230,7 +230,7 @@ func (w *work) fitting(ctx context.Context, all []*arrival) (fit []*arrival, pro
 			_, now, err = crew.Integrate(disk, append(before, a.got.proof.Candidate.Changeset))
 		}
 		if clash, ok := errors.AsType[*crew.ClashError](err); ok {
-			if problem := w.unfit(ctx, a, "what was done meanwhile does not go together with it: "+clash.Error()); problem != nil {
+			if problem := w.unfit(ctx, a, "it clashes with what was done meanwhile: "+clash.Error()); problem != nil {
 				return nil, problem
 			}
 			continue

@@ -30,7 +30,7 @@ const (
 func (b *Builder) Loop(ctx context.Context, root, file string, text []byte, loops int) (crew.Plan, *run.Problem) {
 	goal, l, err := crew.ReadTask(file, text)
 	if err == nil && loops > crew.MaxLoops {
-		err = fmt.Errorf("%d loops are more than %d", loops, crew.MaxLoops)
+		err = fmt.Errorf("%d loops are more than the maximum of %d", loops, crew.MaxLoops)
 	}
 	if err != nil {
 		return crew.Plan{}, &run.Problem{Kind: run.ProblemUsage, Message: file + ": " + err.Error(), Next: "see `agent help task-files`"}
@@ -115,7 +115,7 @@ func (w *work) idle() (n int) {
 // unmet returns the result of loops that ended without acceptance.
 func (w *work) unmet(why string, r *crew.Review) Result {
 	n := len(w.plan.Tasks)
-	problem := &run.Problem{Kind: run.ProblemBudget, Message: fmt.Sprintf("limits.loops: %d loops are the most, and the task is not done", n)}
+	problem := &run.Problem{Kind: run.ProblemBudget, Message: fmt.Sprintf("limits.loops: the task is not done after %d loops, the maximum", n)}
 	if w.plan.Ending == crew.EndNoProgress {
 		problem.Kind, problem.Message = run.ProblemPatch, fmt.Sprintf("no progress: %d loops in a row changed nothing", maxIdle)
 	}
@@ -127,7 +127,7 @@ func (w *work) unmet(why string, r *crew.Review) Result {
 	case t.Why != "":
 		problem.Message += ": " + firstLine(t.Why)
 	}
-	problem.Next = fmt.Sprintf("`agent plan show %d` has what is left; `agent loop --resume --loops N` goes on, --partial delivers what is done, `agent plan drop %d` gives it up", w.plan.ID, w.plan.ID)
+	problem.Next = fmt.Sprintf("see what is left with `agent plan show %d`; continue with `agent loop --resume --loops N`, deliver what is done with --partial, or give it up with `agent plan drop %d`", w.plan.ID, w.plan.ID)
 	w.plan.State, w.plan.Why = crew.Failed, problem.Message
 	return w.result(nil, problem)
 }
@@ -164,7 +164,7 @@ func (w *work) accept(ctx context.Context, n int, whole workspace.Changeset, tre
 	a := w.plan.Loop.Accept
 	for _, name := range a.Tests {
 		if _, ok := tree.Lookup(name); !ok {
-			return false, name + " was to be there in the end, and is not", nil
+			return false, name + " must exist in the end, but does not", nil
 		}
 	}
 	switch {
@@ -300,7 +300,7 @@ func (w *work) actions(ctx context.Context, n int) (Actions, *run.Problem) {
 		return Actions{}, nil
 	}
 	acts, err := w.Actions(ctx, a.ID)
-	return acts, troubleIf(ctx, "read what was called", err)
+	return acts, troubleIf(ctx, "read the recorded calls", err)
 }
 
 // harness tells an execution about earlier loops: its number, the files that they touched, their last calls, and what is pending.
@@ -345,7 +345,7 @@ func (w *work) capped(ctx context.Context, got *trial, p *run.Problem) *run.Prob
 	}
 	acts, err := w.Actions(ctx, got.attempt.ID)
 	if err != nil {
-		return trouble(ctx, "read what was called", err)
+		return trouble(ctx, "read the recorded calls", err)
 	}
 	if len(acts.Limits) == 0 {
 		return p
@@ -380,5 +380,5 @@ func (w *work) frozen() {
 		return
 	}
 	w.changed = true
-	w.say(0, l.File+" was changed meanwhile; what it said in the beginning counts")
+	w.say(0, l.File+" has changed; its text at the beginning of the loops counts")
 }

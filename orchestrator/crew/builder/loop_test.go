@@ -141,7 +141,7 @@ func TestTheLimitsOfALoopAreNamed(t *testing.T) {
 		exit   int
 		words  string
 	}{
-		"loops":       {"[limits]\nloops = 2", []string{edits("a.py", "x = 1", "x = 2"), edits("a.py", "x = 2", "x = 3")}, []string{review("more")}, builder.Actions{}, crew.EndLoops, run.ExitBudget, "limits.loops: 2 loops are the most"},
+		"loops":       {"[limits]\nloops = 2", []string{edits("a.py", "x = 1", "x = 2"), edits("a.py", "x = 2", "x = 3")}, []string{review("more")}, builder.Actions{}, crew.EndLoops, run.ExitBudget, "limits.loops: the task is not done after 2 loops"},
 		"no progress": {"", []string{"NOTHING"}, []string{review("more")}, builder.Actions{}, crew.EndNoProgress, run.ExitFail, "no progress: 2 loops in a row changed nothing"},
 		"no edit":     {"", []string{edits("a.py", "x = 7", "x = 2")}, []string{review("more")}, builder.Actions{}, crew.EndNoProgress, run.ExitFail, "no progress"},
 		"the file":    {"", []string{edits("TASK.md", "one: x becomes 4", "one: x becomes 1")}, []string{review("more")}, builder.Actions{}, crew.EndNoProgress, run.ExitFail, "no progress"},
@@ -151,7 +151,7 @@ func TestTheLimitsOfALoopAreNamed(t *testing.T) {
 			[]string{review("more")},
 			builder.Actions{List: []string{"run ./check: exit 1"}, Limits: []string{"limits.iterations: 30"}},
 			crew.EndLoops, run.ExitBudget,
-			"limits.loops: 1 loops",
+			"limits.loops: the task is not done after 1 loops",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestALoopIsCarriedOn(t *testing.T) {
 			s.builder(t)
 			s.b.NoReview = false
 			res = s.b.Build(t.Context(), s.request(), res.Plan)
-			if !s.told("TASK.md was changed meanwhile") {
+			if !s.told("TASK.md has changed") {
 				t.Errorf("%d: told\n%s", n, strings.Join(s.notes, "\n"))
 			}
 		}

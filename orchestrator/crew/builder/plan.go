@@ -31,7 +31,7 @@ func (b *Builder) Plan(ctx context.Context, req run.Request, goal, extra string)
 	w := &work{Builder: b, plan: p}
 	brief, err := b.Overview(ctx, base, goal, true)
 	if err != nil {
-		return p, trouble(ctx, "look at the workspace", err)
+		return p, trouble(ctx, "survey the workspace", err)
 	}
 	brief.Findings = extra
 	made, problem := w.ask(ctx, brief, base, 0, func(answer string) (crew.Plan, []string) {
@@ -89,14 +89,14 @@ func (w *work) ask(ctx context.Context, brief agent.Brief, base *workspace.Manif
 			return p, troubleIf(ctx, "record the plan", w.end(ctx, a, Passed, ""))
 		}
 		why := strings.Join(wrong, "\n")
-		w.say(0, fmt.Sprintf("answer %d of the planner is no plan: %s", n, wrong[0]))
+		w.say(0, fmt.Sprintf("answer %d of the planner is not a plan: %s", n, wrong[0]))
 		if n >= most {
 			if err := w.end(ctx, a, Refused, why); err != nil {
 				return crew.Plan{}, trouble(ctx, "record the plan", err)
 			}
 			return crew.Plan{}, &run.Problem{
 				Kind: run.ProblemPatch, Message: fmt.Sprintf("the planner gave no plan in %s: %s", run.Count(n, "answer"), crew.Clip(strings.Join(wrong, "; "), 400)),
-				Next: "say more of the goal, name a stronger model for it in roles/planner.toml, or write the plan by hand: `agent plan edit --new`",
+				Next: "describe the goal in more detail, name a stronger model for the planner in roles/planner.toml, or write the plan by hand: `agent plan edit --new`",
 			}
 		}
 		brief.Answer, brief.Wrong = reply.Text, why
@@ -122,7 +122,7 @@ func (w *work) replan(ctx context.Context, n int) (bool, *run.Problem) {
 	}
 	brief, err := w.Overview(ctx, base, p.Goal, false)
 	if err != nil {
-		return false, trouble(ctx, "look at the workspace", err)
+		return false, trouble(ctx, "survey the workspace", err)
 	}
 	t := p.Task(n)
 	brief.Tasks = p.Text()
@@ -170,7 +170,7 @@ func (b *Builder) scan(ctx context.Context, req run.Request) (*workspace.Manifes
 	if req.Place != nil {
 		dir = req.Place.Path
 		if err := req.Place.InPlace(); err != nil {
-			return nil, &run.Problem{Kind: run.ProblemConflict, Message: err.Error(), Next: "run it again in the directory that is there now"}
+			return nil, &run.Problem{Kind: run.ProblemConflict, Message: err.Error(), Next: "run it again in the directory that is now at that path"}
 		}
 	}
 	m, err := workspace.Rescan(ctx, dir, req.Exclude, workspace.Limits{})
@@ -190,7 +190,7 @@ func trouble(ctx context.Context, act string, err error) *run.Problem {
 		return &run.Problem{Kind: kind, Message: stop.Message, Next: stop.Next}
 	}
 	if unlike, ok := errors.AsType[*unlikeError](err); ok {
-		return &run.Problem{Kind: run.ProblemPatch, Message: "it differs from what is recorded: " + unlike.what, Next: "`agent sql v_plan_progress` has what was done for either plan"}
+		return &run.Problem{Kind: run.ProblemPatch, Message: "it differs from the record: " + unlike.what, Next: "see what was done for either plan with `agent sql v_plan_progress`"}
 	}
 	switch {
 	case errors.Is(err, errCancelled) || errors.Is(context.Cause(ctx), errCancelled):
@@ -198,13 +198,13 @@ func trouble(ctx context.Context, act string, err error) *run.Problem {
 	case ctx.Err() != nil:
 		return &run.Problem{Kind: run.ProblemCancelled, Message: "cancelled; what is done is kept", Next: resume}
 	case errors.Is(err, run.ErrFenced):
-		return &run.Problem{Kind: run.ProblemConflict, Message: "another process works on this plan", Next: "wait for it to end; `agent jobs list` names it"}
+		return &run.Problem{Kind: run.ProblemConflict, Message: "another process is working on this plan", Next: "wait for it to end; `agent jobs list` names it"}
 	}
 	return &run.Problem{Kind: run.ProblemInfra, Message: act + ": " + err.Error(), Next: "run `agent doctor`, then " + resume}
 }
 
 // resume says how to continue a plan that has stopped.
-const resume = "`agent build --resume` carries it on"
+const resume = "continue with `agent build --resume`"
 
 // troubleIf is trouble if there is an error.
 func troubleIf(ctx context.Context, act string, err error) *run.Problem {

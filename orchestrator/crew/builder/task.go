@@ -174,7 +174,7 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 	id, state, ok, err := w.RunOf(ctx, a.ID)
 	switch {
 	case err != nil:
-		return got, trouble(ctx, "look what became of the task", err)
+		return got, trouble(ctx, "find out how the task ended", err)
 	case ok && state == run.Done:
 		got.run, got.outcome, got.unsure = id, Passed, true
 	default:
@@ -265,7 +265,7 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 	doc := find.Run(ctx, req)
 	got.run, got.attempt.Run = doc.Run, doc.Run
 	if unable != nil {
-		return trouble(ctx, "find who carries the task out", unable)
+		return trouble(ctx, "find who carries out the task", unable)
 	}
 	return w.capped(ctx, got, got.read(doc))
 }
@@ -314,7 +314,7 @@ func (g *trial) read(doc run.Document) *run.Problem {
 	}
 	// A conflict is one too: the directory was replaced, or its files were edited, which another try would not change.
 	if doc.Error == nil {
-		return &run.Problem{Kind: run.ProblemInfra, Message: "the run ended without a word", Next: "run `agent doctor`, then " + resume}
+		return &run.Problem{Kind: run.ProblemInfra, Message: "the run ended without a reason", Next: "run `agent doctor`, then " + resume}
 	}
 	problem := *doc.Error
 	if !strings.Contains(problem.Next, "--resume") { // otherwise it says so already, with whatever else is required
@@ -362,7 +362,7 @@ func (w *work) prove(ctx context.Context, t crew.Task, got *trial) *run.Problem 
 	cs := got.proof.Candidate.Changeset
 	if w.plan.Loop != nil {
 		if touches(cs, w.plan.Loop.File) {
-			got.outcome, got.why = Refused, "it touches "+w.plan.Loop.File+", the task file, which no work for it may change"
+			got.outcome, got.why = Refused, "it touches "+w.plan.Loop.File+", the task file, which its own work may not change"
 		}
 		return nil
 	}
@@ -377,7 +377,7 @@ func (w *work) prove(ctx context.Context, t crew.Task, got *trial) *run.Problem 
 	after := tree.With(cs)
 	for _, name := range slices.Concat(t.Accept.Tests, t.Creates) {
 		if _, ok := after.Lookup(name); !ok {
-			got.outcome, got.why = Refused, name+" was to be there in the end, and is not"
+			got.outcome, got.why = Refused, name+" must exist in the end, but does not"
 			return nil
 		}
 	}

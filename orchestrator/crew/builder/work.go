@@ -58,7 +58,7 @@ func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Resul
 	}
 	taken, err := b.Plans.TakePlan(ctx, p.ID, p.Owner, b.Owner)
 	if err != nil {
-		return failed(p, trouble(ctx, "take the plan up", err))
+		return failed(p, trouble(ctx, "take up the plan", err))
 	}
 	b.begins(taken)
 	w := &work{Builder: b, req: req, plan: taken, before: map[int]int{}, batches: map[*batch.Batch]*company{}}
@@ -292,8 +292,8 @@ func (w *work) clash(err error) *run.Problem {
 		return &run.Problem{Kind: run.ProblemInfra, Message: err.Error(), Next: "run `agent doctor`, then " + resume}
 	}
 	return &run.Problem{
-		Kind: run.ProblemConflict, Message: "the files were edited since, and what is done does not fit any more: " + err.Error(),
-		Next: fmt.Sprintf("take that edit back, then %s; or `agent plan drop %d` and plan anew", resume, w.plan.ID),
+		Kind: run.ProblemConflict, Message: "the files were edited since, and what is done no longer fits: " + err.Error(),
+		Next: fmt.Sprintf("undo that edit, then %s; or drop the plan with `agent plan drop %d` and plan again", resume, w.plan.ID),
 	}
 }
 
@@ -315,13 +315,13 @@ func (w *work) undone() Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.plan.State = crew.Failed
-	problem := &run.Problem{Kind: run.ProblemPatch, Next: fmt.Sprintf("`agent plan show %d` says why; %s, `agent plan edit %d` changes what is left, --partial delivers what is done", w.plan.ID, resume, w.plan.ID)}
+	problem := &run.Problem{Kind: run.ProblemPatch, Next: fmt.Sprintf("see why with `agent plan show %d`; %s, change what is left with `agent plan edit %d`, or deliver what is done with --partial", w.plan.ID, resume, w.plan.ID)}
 	for _, t := range w.plan.Tasks {
 		switch t.State {
 		case crew.Held:
 			problem.Kind = run.ProblemPolicy
 			problem.Message = fmt.Sprintf("task %d (%s) is held: %s", t.N, t.Title, t.Why)
-			problem.Next = fmt.Sprintf("look at it with `agent runs diff %s`; `agent build --resume --outside` lets tasks touch other files", t.Run)
+			problem.Next = fmt.Sprintf("see its diff with `agent runs diff %s`; let tasks touch other files with `agent build --resume --outside`", t.Run)
 		case crew.Undone:
 			if problem.Kind != run.ProblemPolicy {
 				problem.Message = fmt.Sprintf("task %d (%s) was not done: %s", t.N, t.Title, crew.Clip(t.Why, 400))

@@ -84,12 +84,12 @@ var (
 func (r Recipe) Check(vendors []string) error {
 	for _, p := range r.NPM {
 		if !npmPackage.MatchString(p) {
-			return fmt.Errorf("npm %q: write NAME@VERSION, with the whole version", p)
+			return fmt.Errorf("npm %q: write NAME@VERSION, with the full version", p)
 		}
 	}
 	for _, p := range r.Debian {
 		if !debianPackage.MatchString(p) {
-			return fmt.Errorf("debian %q is no name of a package", p)
+			return fmt.Errorf("debian %q is not the name of a package", p)
 		}
 	}
 	if r.Vendor != "" && !slices.Contains(vendors, r.Vendor) {
@@ -97,7 +97,7 @@ func (r Recipe) Check(vendors []string) error {
 	}
 	for name := range r.Env {
 		if !variable.MatchString(name) {
-			return fmt.Errorf("env %q is no name of a variable", name)
+			return fmt.Errorf("env %q is not the name of a variable", name)
 		}
 	}
 	for name, file := range r.Bin {

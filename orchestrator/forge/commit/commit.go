@@ -85,15 +85,15 @@ type Commit struct {
 func Check(ctx context.Context, repo *revision.Repository, branch string) error {
 	if branch != "" {
 		if _, err := repo.Git(ctx, "check-ref-format", "--branch", branch); err != nil {
-			return refused("see git-check-ref-format(1)", "%q is no name of a branch", branch)
+			return refused("see git-check-ref-format(1)", "%q is not a branch name", branch)
 		}
 		if _, err := repo.Git(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err == nil {
-			return refused("name another branch, or delete it: `git branch -D "+branch+"`", "the branch %s is there already", branch)
+			return refused("name another branch, or delete it: `git branch -D "+branch+"`", "the branch %s already exists", branch)
 		}
 		return nil
 	}
 	if file, what := repo.Halfway(); file != "" {
-		return refused("finish it, or leave --commit out; --branch NAME commits beside it", "%s (%s)", what, file)
+		return refused("finish it, or omit --commit; --branch NAME commits to a new branch", "%s (%s)", what, file)
 	}
 	return nil
 }
@@ -255,13 +255,13 @@ func (c *Commit) fits(ctx context.Context, o Order, changes []workspace.PathChan
 		names = append(names, ch.Path)
 		switch {
 		case edited[ch.Path]:
-			return refused("commit or stash them first, or leave --commit out", "%s holds edits that are not committed, which the commit would hold too", ch.Path)
+			return refused("commit or stash them first, or omit --commit", "%s has uncommitted edits, which the commit would include", ch.Path)
 		case !c.fresh && staged[c.repo.At(ch.Path)]:
-			return refused("commit or unstage them first (`git restore --staged`), or use --branch NAME", "%s has changes that are staged", ch.Path)
+			return refused("commit or unstage them first (`git restore --staged`), or use --branch NAME", "%s has staged changes", ch.Path)
 		}
 		for _, a := range was.Apart {
 			if a.Path == ch.Path || strings.HasPrefix(ch.Path, a.Path+"/") {
-				return refused("commit it by hand", "%s is no file that can be committed here: %s", ch.Path, a.Reason)
+				return refused("commit it by hand", "%s cannot be committed here: %s", ch.Path, a.Reason)
 			}
 		}
 	}
@@ -312,7 +312,7 @@ func (c *Commit) unconverted(ctx context.Context, changes []workspace.PathChange
 		name := c.repo.At(ch.Path)
 		for _, attr := range []string{"filter", "ident", "working-tree-encoding"} {
 			if value := converts[name+"\x00"+attr]; value != "" && ch.Exists {
-				return refused("commit it by hand", "git stores %s in another form (%s=%s), by what is not run here", ch.Path, attr, value)
+				return refused("commit it by hand", "git stores %s in another form (%s=%s), by a conversion that is not run here", ch.Path, attr, value)
 			}
 		}
 		lines := converts[name+"\x00text"] != "" || converts[name+"\x00eol"] != "" || autocrlf == "true" || autocrlf == "input"
@@ -389,7 +389,7 @@ func (c *Commit) refresh(ctx context.Context) error {
 		// For example ":100644 100644 0123… 4567… M", and then the name.
 		f := strings.Fields(strings.TrimPrefix(fields[0], ":"))
 		if len(f) != 5 {
-			return errors.New("git diff-tree: an unknown form")
+			return errors.New("git diff-tree: unknown output format")
 		}
 		old := ""
 		if f[4] != "A" {
@@ -469,7 +469,7 @@ func (c *Commit) before(ctx context.Context, n int) (string, error) {
 	case n + 1:
 		return list[n], nil
 	}
-	return "", fmt.Errorf("%s names %d commits and has %d; look at them with `git log %s`, then `git update-ref -d %s`", c.pending, n, len(list), c.pending, c.pending)
+	return "", fmt.Errorf("%s names %d commits but has %d; see them with `git log %s`, then run `git update-ref -d %s`", c.pending, n, len(list), c.pending, c.pending)
 }
 
 // settle completes one pending commit. on is the branch below refs for which it is meant.

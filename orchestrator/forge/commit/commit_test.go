@@ -191,18 +191,18 @@ func TestWhatACommitWouldTakeAlongIsRefused(t *testing.T) {
 		prepare func(*bench, *commit.Order)
 		says    string
 	}{
-		"edits": {func(b *bench, o *commit.Order) { b.write("a.py", "mine\n"); *o = b.order() }, "edits that are not committed"},
+		"edits": {func(b *bench, o *commit.Order) { b.write("a.py", "mine\n"); *o = b.order() }, "uncommitted edits"},
 		"staged": {func(b *bench, o *commit.Order) {
 			b.write("a.py", "mine\n")
 			b.git("add", "a.py")
 			b.write("a.py", "1\n")
 			*o = b.order()
-		}, "changes that are staged"},
+		}, "staged changes"},
 		"a merge":      {func(b *bench, _ *commit.Order) { b.write(".git/MERGE_HEAD", "x") }, "a merge is in progress"},
 		"a rebase":     {func(b *bench, _ *commit.Order) { b.write(".git/rebase-merge/x", "x") }, "a rebase is in progress"},
 		"a lock":       {func(b *bench, _ *commit.Order) { b.write(".git/index.lock", "") }, "git is at work"},
-		"a branch":     {func(b *bench, o *commit.Order) { o.Branch = "main" }, "there already"},
-		"a bad branch": {func(b *bench, o *commit.Order) { o.Branch = "-x..y" }, "no name of a branch"},
+		"a branch":     {func(b *bench, o *commit.Order) { o.Branch = "main" }, "already exists"},
+		"a bad branch": {func(b *bench, o *commit.Order) { o.Branch = "-x..y" }, "is not a branch name"},
 		"line endings": {func(b *bench, o *commit.Order) {
 			b.git("config", "core.autocrlf", "true")
 			o.Changes.Changes[0].After = []byte("2\r\n")
@@ -421,7 +421,7 @@ func TestWhoCommitsIsWhomGitNames(t *testing.T) {
 		return commit.WhoCommits(t.Context(), b.repo, func(k string) string { return env[k] })
 	}
 	if _, err := os.Stat("/etc/gitconfig"); err != nil {
-		if _, err := ask(); err == nil || !strings.Contains(err.Error(), "who commits") {
+		if _, err := ask(); err == nil || !strings.Contains(err.Error(), "is not set in git") {
 			t.Errorf("%v", err)
 		}
 	}

@@ -49,7 +49,7 @@ func WhoCommits(ctx context.Context, repo *revision.Repository, getenv func(stri
 		}
 	}
 	if id.Name == "" || id.Email == "" {
-		return id, refused("`git config --global user.name NAME` and `git config --global user.email ADDRESS`", "git does not know who commits")
+		return id, refused("run `git config --global user.name NAME` and `git config --global user.email ADDRESS`", "user.name or user.email is not set in git")
 	}
 	return id, nil
 }

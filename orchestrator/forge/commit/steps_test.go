@@ -99,13 +99,13 @@ func TestAStepTakesNothingAlong(t *testing.T) {
 		prepare func(*bench)
 		says    string
 	}{
-		"edits":     {func(b *bench) { b.write("b.py", "mine\n") }, "b.py holds edits that are not committed"},
-		"untracked": {func(b *bench) { b.write("tmp/t.py", "mine\n") }, "tmp/t.py holds edits that are not committed"},
+		"edits":     {func(b *bench) { b.write("b.py", "mine\n") }, "b.py has uncommitted edits"},
+		"untracked": {func(b *bench) { b.write("tmp/t.py", "mine\n") }, "tmp/t.py has uncommitted edits"},
 		"staged": {func(b *bench) {
 			b.write("b.py", "mine\n")
 			b.git("add", "b.py")
 			b.write("b.py", "1\n")
-		}, "b.py has changes that are staged"},
+		}, "b.py has staged changes"},
 		"converted": {func(b *bench) { b.write(".gitattributes", "b.py filter=x\n") }, "git stores b.py in another form"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestAPendingReferenceIsReadAsItIsNamed(t *testing.T) {
 	}
 	b.clean()
 	b.git("update-ref", "refs/agent/pending/r2/9/heads/main", made.ID)
-	if err := commit.Settle(t.Context(), b.dir, "r2", false); err == nil || !strings.Contains(err.Error(), "names 9 commits and has 2") || b.git("rev-parse", "HEAD") != made.ID {
+	if err := commit.Settle(t.Context(), b.dir, "r2", false); err == nil || !strings.Contains(err.Error(), "names 9 commits but has 2") || b.git("rev-parse", "HEAD") != made.ID {
 		t.Errorf("HEAD is %s, not %s: %v", b.git("rev-parse", "HEAD"), made.ID, err)
 	}
 }

@@ -95,7 +95,7 @@ func (f *Forge) Me(ctx context.Context) (string, error) {
 	if f.who != "" {
 		return f.who, nil
 	}
-	u, err := call(ctx, f, "ask whose token it is", func(c *gitea.Client) (*gitea.User, *gitea.Response, error) { return c.GetMyUserInfo() })
+	u, err := call(ctx, f, "look up the owner of the token", func(c *gitea.Client) (*gitea.User, *gitea.Response, error) { return c.GetMyUserInfo() })
 	if err != nil {
 		return "", err
 	}
@@ -196,7 +196,7 @@ func (f *Forge) Label(ctx context.Context, number int, labels []string) error {
 	for _, name := range labels {
 		i := slices.IndexFunc(have, func(l *gitea.Label) bool { return strings.EqualFold(l.Name, name) })
 		if i < 0 {
-			made, err := call(ctx, f, "make the label "+name, func(c *gitea.Client) (*gitea.Label, *gitea.Response, error) {
+			made, err := call(ctx, f, "create the label "+name, func(c *gitea.Client) (*gitea.Label, *gitea.Response, error) {
 				return c.CreateLabel(f.owner, f.name, gitea.CreateLabelOption{Name: name, Color: "#5a6b7c"})
 			})
 			if err != nil {

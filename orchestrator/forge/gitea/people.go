@@ -17,7 +17,7 @@ func (f *Forge) MayWrite(ctx context.Context, name string) (bool, error) {
 	if !forge.PlainName(name) {
 		return false, nil
 	}
-	r, err := call(ctx, f, "ask what "+name+" may do", func(c *gitea.Client) (*gitea.CollaboratorPermissionResult, *gitea.Response, error) {
+	r, err := call(ctx, f, "look up what "+name+" may do", func(c *gitea.Client) (*gitea.CollaboratorPermissionResult, *gitea.Response, error) {
 		return c.CollaboratorPermission(f.owner, f.name, name)
 	})
 	if errors.Is(err, forge.ErrNotFound) || r == nil {

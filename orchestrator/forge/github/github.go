@@ -91,7 +91,7 @@ func (f *Forge) Me(ctx context.Context) (string, error) {
 		return f.who, nil
 	}
 	if err != nil {
-		return "", fault("ask whose token it is", resp, err)
+		return "", fault("look up the owner of the token", resp, err)
 	}
 	f.who = u.GetLogin()
 	return f.who, nil

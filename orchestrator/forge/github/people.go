@@ -19,7 +19,7 @@ func (f *Forge) MayWrite(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	level, resp, err := f.api.Repositories.GetPermissionLevel(ctx, f.owner, f.name, name)
-	if err = fault("ask what "+name+" may do", resp, err); errors.Is(err, forge.ErrNotFound) {
+	if err = fault("look up what "+name+" may do", resp, err); errors.Is(err, forge.ErrNotFound) {
 		return false, nil
 	}
 	return level.GetPermission() == "admin" || level.GetPermission() == "write", err

@@ -114,11 +114,11 @@ func (f *Forge) Me(ctx context.Context) (string, error) {
 		return f.who, nil
 	}
 	var u person
-	if _, err := f.call(ctx, "ask whose token it is", http.MethodGet, f.root+"/user", nil, &u); err != nil {
+	if _, err := f.call(ctx, "look up the owner of the token", http.MethodGet, f.root+"/user", nil, &u); err != nil {
 		return "", err
 	}
 	if u.Username == "" { // deleted users have no name either
-		return "", errors.New("ask whose token it is: the answer names nobody; use a token of a user or a project")
+		return "", errors.New("look up the owner of the token: the answer names no user; use a token of a user or a project")
 	}
 	f.who = u.Username
 	return f.who, nil

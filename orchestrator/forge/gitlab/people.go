@@ -24,7 +24,7 @@ func (f *Forge) MayWrite(ctx context.Context, name string) (bool, error) {
 		ID       int64  `json:"id"`
 		Username string `json:"username"`
 	}
-	act := "ask what " + name + " may do"
+	act := "look up what " + name + " may do"
 	if _, err := f.call(ctx, act, http.MethodGet, f.root+"/users?"+url.Values{"username": {name}}.Encode(), nil, &users); err != nil {
 		return false, err
 	}

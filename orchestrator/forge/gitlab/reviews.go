@@ -89,7 +89,7 @@ func (f *Forge) Review(ctx context.Context, number int, commit string, comments 
 	if err != nil {
 		return err
 	}
-	list, err := pages[change](ctx, f, "read the difference", "/merge_requests/"+strconv.Itoa(number)+"/diffs", nil)
+	list, err := pages[change](ctx, f, "read the diff", "/merge_requests/"+strconv.Itoa(number)+"/diffs", nil)
 	if err != nil {
 		return err
 	}

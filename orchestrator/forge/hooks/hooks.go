@@ -64,7 +64,7 @@ func Find(ctx context.Context, repo *revision.Repository, getenv func(string) st
 	if own == "" {
 		for _, file := range userFiles(getenv) {
 			if text, err := repo.Git(ctx, "config", "--file", file, "--includes", "--get", "core.hooksPath"); err == nil && text != "" {
-				return Place{absolute(repo.Top, text, getenv), "all repositories of yours have the same hooks"}
+				return Place{absolute(repo.Top, text, getenv), "all your repositories share these hooks"}
 			}
 		}
 		return Place{Dir: filepath.Join(repo.Common(), "hooks")}
@@ -73,7 +73,7 @@ func Find(ctx context.Context, repo *revision.Repository, getenv func(string) st
 	rel, err := filepath.Rel(repo.Top, place.Dir)
 	if err != nil || !filepath.IsLocal(rel) {
 		if inner, err := filepath.Rel(repo.Common(), place.Dir); err != nil || !filepath.IsLocal(inner) {
-			place.Shared = "they lie outside of this repository"
+			place.Shared = "they are outside this repository"
 		}
 		return place
 	}
@@ -81,7 +81,7 @@ func Find(ctx context.Context, repo *revision.Repository, getenv func(string) st
 		return place
 	}
 	if ignored, err := repo.Ignoring(ctx, repo.Top, []string{filepath.ToSlash(filepath.Join(rel, "pre-commit"))}); err != nil || len(ignored) == 0 {
-		place.Shared = "they are files of the work tree, which others have too"
+		place.Shared = "they are files of the work tree, which others share"
 	}
 	return place
 }
@@ -162,7 +162,7 @@ func (p Place) Install(name, command string) (Hook, error) {
 	}
 	switch h.State {
 	case Replaced:
-		return h, &RefusedError{h.Path + " was written by another program since, and " + h.Kept + " is the one of before", "remove the one that is not wanted, then run it again"}
+		return h, &RefusedError{h.Path + " has since been written by another program, and " + h.Kept + " is the earlier hook", "remove the one you do not want, then run it again"}
 	case Other:
 		if err := os.Rename(h.Path, h.Path+kept); err != nil {
 			return h, err

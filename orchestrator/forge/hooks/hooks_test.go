@@ -173,7 +173,7 @@ func TestAHookManagerInItsOwnDirectoryGoesOn(t *testing.T) {
 
 func TestHooksOfOthersAreNotTouched(t *testing.T) {
 	t.Parallel()
-	for path, says := range map[string]string{".githooks": "files of the work tree", "/nowhere/hooks": "outside", "~/hooks": "outside", "global": "all repositories"} {
+	for path, says := range map[string]string{".githooks": "files of the work tree", "/nowhere/hooks": "outside", "~/hooks": "outside", "global": "all your repositories"} {
 		b := newBench(t)
 		if path == "global" {
 			b.git("config", "--global", "core.hooksPath", "~/hooks")

@@ -57,7 +57,7 @@ func (m *Mirror) Make(ctx context.Context, c NewCommit) (string, error) {
 	}
 	for _, ch := range c.Changes {
 		if !cleanPath(ch.Path) {
-			return "", fmt.Errorf("%q is no place for a file", ch.Path)
+			return "", fmt.Errorf("%q is not a place for a file", ch.Path)
 		}
 		if ch.Content == nil {
 			fmt.Fprintf(&in, "D %s\n", quoted(ch.Path))

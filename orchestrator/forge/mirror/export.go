@@ -75,7 +75,7 @@ func (m *Mirror) tree(ctx context.Context, commit string) (list []entry, left []
 			continue
 		}
 		if !cleanPath(name) {
-			return nil, nil, fmt.Errorf("commit %.12s holds the path %q, which is no place for a file", commit, name)
+			return nil, nil, fmt.Errorf("commit %.12s contains the path %q, which is not a place for a file", commit, name)
 		}
 		if fields[1] == "commit" {
 			left = append(left, Omission{name, "submodule at " + fields[2]})
@@ -86,7 +86,7 @@ func (m *Mirror) tree(ctx context.Context, commit string) (list []entry, left []
 		list = append(list, entry{fields[0], fields[2], name, size})
 	}
 	if len(list) > maxFiles || total > maxBytes {
-		return nil, nil, fmt.Errorf("commit %.12s has %d files of %d MiB together, more than %d of %d MiB", commit, len(list), total>>20, maxFiles, maxBytes>>20)
+		return nil, nil, fmt.Errorf("commit %.12s has %d files with %d MiB in total; the limits are %d files and %d MiB", commit, len(list), total>>20, maxFiles, maxBytes>>20)
 	}
 	return list, left, nil
 }
@@ -140,7 +140,7 @@ func place(root *os.Root, e entry, r *bufio.Reader) (link func() error, lfs bool
 		return nil, false, err
 	}
 	if want := fmt.Sprintf("%s blob %d\n", e.object, e.size); head != want {
-		return nil, false, fmt.Errorf("%s is not there: %s", e.name, strings.TrimSpace(head))
+		return nil, false, fmt.Errorf("%s is missing: %s", e.name, strings.TrimSpace(head))
 	}
 	if e.mode == "120000" {
 		target := make([]byte, min(e.size, 4<<10)+1)

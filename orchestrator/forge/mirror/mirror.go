@@ -101,7 +101,7 @@ func (m *Mirror) speak(ctx context.Context, out io.Writer, args ...string) error
 	_, err := git.Call{Dir: m.dir, Args: args, Out: out, Remote: &m.remote, Env: m.own()}.Run(ctx)
 	var exit *git.ExitError
 	if errors.As(err, &exit) && strings.Contains(exit.Stderr, "could not read Username") {
-		return fmt.Errorf("%s asks for another token: %w", m.remote.URL, err)
+		return fmt.Errorf("%s requires another token: %w", m.remote.URL, err)
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func (m *Mirror) Meet(ctx context.Context, one, other string) (string, error) {
 		return "", fmt.Errorf("%s and %s: %w", one, other, ErrUnrelated)
 	}
 	if err != nil {
-		return "", fmt.Errorf("find where %s and %s meet: %w", one, other, err)
+		return "", fmt.Errorf("find the merge base of %s and %s: %w", one, other, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
@@ -237,7 +237,7 @@ func (m *Mirror) Diff(ctx context.Context, from, to, prefix string) ([]byte, err
 	}
 	out, err := m.git(ctx, nil, append(args, from, to)...)
 	if errors.Is(err, git.ErrTooLong) {
-		return nil, fmt.Errorf("the difference of %.12s and %.12s is more than %d MiB", from, to, maxOutput>>20)
+		return nil, fmt.Errorf("the diff between %.12s and %.12s exceeds %d MiB", from, to, maxOutput>>20)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compare %.12s with %.12s: %w", from, to, err)
@@ -303,7 +303,7 @@ func (m *Mirror) Import(ctx context.Context, objects, commit string) error {
 		return fmt.Errorf("read the commit %.12s: %w", commit, err)
 	}
 	if _, err := m.git(ctx, pack, "unpack-objects", "-q"); err != nil {
-		return fmt.Errorf("take in the commit %.12s: %w", commit, err)
+		return fmt.Errorf("import the commit %.12s: %w", commit, err)
 	}
 	_, err = m.git(ctx, nil, "update-ref", "refs/imported/"+commit, commit)
 	return err

@@ -211,7 +211,7 @@ func TestATreeWritesNothingElsewhere(t *testing.T) {
 		}
 		commit := forgetest.Run(t, bare, "commit-tree", "-m", "odd", strings.TrimSpace(string(out)))
 		forgetest.Run(t, bare, "update-ref", "refs/heads/odd", commit)
-		if _, err := m.Export(t.Context(), fetched(t, m, "refs/heads/odd"), filepath.Join(dir, "..", "tree")); err == nil || !strings.Contains(err.Error(), "no place for a file") {
+		if _, err := m.Export(t.Context(), fetched(t, m, "refs/heads/odd"), filepath.Join(dir, "..", "tree")); err == nil || !strings.Contains(err.Error(), "not a place for a file") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestWhatARepositoryLacksIsTold(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	g.Deny()
-	if _, err := m.Fetch(t.Context(), "refs/heads/main"); err == nil || !strings.Contains(err.Error(), "asks for another token") {
+	if _, err := m.Fetch(t.Context(), "refs/heads/main"); err == nil || !strings.Contains(err.Error(), "requires another token") {
 		t.Errorf("%v", err)
 	}
 }

@@ -165,7 +165,7 @@ func (d *differences) left(e workspace.Entry) error {
 // add adds a change if a changeset may hold it.
 func (d *differences) add(c workspace.Change, e workspace.Entry, there bool) {
 	if isPointer(c.Before) || isPointer(c.After) {
-		d.putApart(e, there, "kept by Git LFS, which is not asked")
+		d.putApart(e, there, "stored in Git LFS, which is not fetched")
 		return
 	}
 	refused := workspace.Changeset{Changes: []workspace.Change{c}}.Check()

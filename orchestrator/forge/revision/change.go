@@ -162,7 +162,7 @@ func (r *Repository) moved(ctx context.Context, before, after string) (map[strin
 		moved[fields[2]] = fields[1]
 	}
 	if len(fields) > 1 {
-		return nil, errors.New("git diff-tree: an unknown form")
+		return nil, errors.New("git diff-tree: unknown output format")
 	}
 	return moved, nil
 }

@@ -185,7 +185,7 @@ func TestAnIndexIsAFileOfTheRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	for index, want := range map[string]string{
-		"index": "is not in", "../index": "is not in", ".git/refs/index": "is not in", ".git/pipe": "read what is staged", ".git/dir": "read what is staged", ".git/torn": "make a tree of what is staged", ".git/../index": "is not in",
+		"index": "is not in", "../index": "is not in", ".git/refs/index": "is not in", ".git/pipe": "read the index", ".git/dir": "read the index", ".git/torn": "make a tree of the index", ".git/../index": "is not in",
 	} {
 		if tree, err := opened.StagedTree(t.Context(), index); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v, want %q", index, tree, err, want)

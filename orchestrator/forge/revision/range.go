@@ -85,7 +85,7 @@ func (r *Repository) steps(ctx context.Context, args []string) ([]Step, error) {
 		list = append(list, s)
 	}
 	if len(list) > maxSteps {
-		return nil, fmt.Errorf("the range has more than %d commits: name a later beginning", maxSteps)
+		return nil, fmt.Errorf("the range has more than %d commits: name a later start", maxSteps)
 	}
 	slices.Reverse(list)
 	for i, s := range list {

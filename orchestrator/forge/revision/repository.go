@@ -157,11 +157,11 @@ func (r *Repository) StagedTree(ctx context.Context, index string) (string, erro
 	}
 	defer os.RemoveAll(tmp)
 	if err := copyRegular(index, filepath.Join(tmp, "index")); err != nil {
-		return "", fmt.Errorf("read what is staged: %w", err)
+		return "", fmt.Errorf("read the index: %w", err)
 	}
 	out, err := r.run(ctx, 1<<10, git.Input{Env: []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}}, "write-tree")
 	if err != nil {
-		return "", fmt.Errorf("make a tree of what is staged: %w", err)
+		return "", fmt.Errorf("make a tree of the index: %w", err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
@@ -219,7 +219,7 @@ func (r *Repository) objects(ctx context.Context, tree string) ([]object, error)
 		head, name, ok := strings.Cut(string(line), "\t")
 		fields := strings.Fields(head)
 		if !ok || len(fields) != 3 {
-			return nil, errors.New("git ls-tree: an unknown form")
+			return nil, errors.New("git ls-tree: unknown output format")
 		}
 		list = append(list, object{fields[0], fields[2], name})
 	}
@@ -234,7 +234,7 @@ func (r *Repository) blobs(ctx context.Context, ids []string) (map[string][]byte
 	}
 	out, err := r.run(ctx, maxBlobs, git.Input{Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")}, "cat-file", "--batch")
 	if errors.Is(err, git.ErrTooLong) {
-		return nil, fmt.Errorf("the files that differ hold more than %d MiB together", maxBlobs>>20)
+		return nil, fmt.Errorf("the files that differ exceed %d MiB in total", maxBlobs>>20)
 	}
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (r *Repository) blobs(ctx context.Context, ids []string) (map[string][]byte
 		}
 		var size int
 		if _, err := fmt.Sscan(strings.Join(fields[min(2, len(fields)):], " "), &size); !ok || err != nil || size < 0 || size >= len(rest) {
-			return nil, errors.New("git cat-file: an unknown form")
+			return nil, errors.New("git cat-file: unknown output format")
 		}
 		contents[fields[0]], out = rest[:size:size], rest[size+1:]
 	}
@@ -260,5 +260,5 @@ type MissingError struct{ ID string }
 
 // Error names the object and says what to do.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("object %.12s is not in this repository (a partial clone?), and nothing is fetched: `git fetch --refetch --no-filter` gets all", e.ID)
+	return fmt.Sprintf("object %.12s is not in this repository (a partial clone?), and nothing is fetched: run `git fetch --refetch --no-filter` to get all objects", e.ID)
 }

@@ -221,7 +221,7 @@ func TestWhatNoChangesetHoldsIsApartAndPartOfTheBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"modify a.py", "apart big.bin: larger than 2 MiB", "apart link: symbolic link", "apart pic.png: kept by Git LFS", "apart key.pem: left out",
+		"modify a.py", "apart big.bin: larger than 2 MiB", "apart link: symbolic link", "apart pic.png: stored in Git LFS", "apart key.pem: left out",
 		"apart sub: submodule", "apart .env: left out", "apart node_modules/x.js: left out",
 	} {
 		if !strings.Contains(told(c), want) {

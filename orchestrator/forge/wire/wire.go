@@ -56,7 +56,7 @@ type answer struct {
 func New(base, token string) (*http.Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%q is no address of a forge", base)
+		return nil, fmt.Errorf("%q is not the address of a forge", base)
 	}
 	return &http.Client{Transport: &Transport{Host: u.Host, Token: token}, Timeout: 5 * time.Minute, CheckRedirect: redirected}, nil
 }
@@ -160,7 +160,7 @@ func (t *Transport) bounded(req *http.Request, resp *http.Response) (*http.Respo
 		return nil, err
 	}
 	if len(body) > maxAnswer {
-		return nil, fmt.Errorf("%s answers with more than %d MiB", req.URL.Host, maxAnswer>>20)
+		return nil, fmt.Errorf("the answer of %s exceeds %d MiB", req.URL.Host, maxAnswer>>20)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	tag := resp.Header.Get("Etag")

@@ -162,7 +162,7 @@ func TestAnAnswerIsBoundedAndALogIsNot(t *testing.T) {
 			w.Write(make([]byte, 1<<20))
 		}
 	})
-	if _, _, err := send(t, c, "GET", url+"/application/json", ""); err == nil || !strings.Contains(err.Error(), "more than 32 MiB") {
+	if _, _, err := send(t, c, "GET", url+"/application/json", ""); err == nil || !strings.Contains(err.Error(), "exceeds 32 MiB") {
 		t.Errorf("%v", err)
 	}
 	if _, text, err := send(t, c, "GET", url+"/text/plain", ""); err != nil || len(text) != 33<<20 {

@@ -230,7 +230,7 @@ func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
 	switch {
 	case kind != "":
 	case len(a.Calls) > 0 && len(req.Tools) == 0:
-		kind, detail = llm.Malformed, "the answer calls tools, and there are none"
+		kind, detail = llm.Malformed, "the answer calls tools, but there are none"
 	case len(a.Calls) == 0 && (text == "" || q.seen.stop == "tool_use"):
 		kind, detail = llm.Malformed, "the answer holds neither text nor calls"
 	case len(req.Tools) == 0:

@@ -11,7 +11,7 @@ func Row() llm.Vendor {
 		Settings: []llm.Setting{
 			{
 				Kind: llm.KeyList, Name: "keys", File: "api_keys", Env: "ANTHROPIC_API_KEYS ANTHROPIC_API_KEY",
-				About: "keys of Anthropic, with commas between; shown by their IDs",
+				About: "Anthropic keys, separated by commas; shown by their IDs",
 			},
 			{
 				Kind: llm.Address, Name: "base_url", Env: "ANTHROPIC_BASE_URL",

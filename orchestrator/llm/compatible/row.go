@@ -11,7 +11,7 @@ func Row() llm.Vendor {
 		Settings: []llm.Setting{
 			{
 				Kind: llm.KeyList, Name: "keys", File: "api_keys", Env: "COMPATIBLE_API_KEYS", Optional: true,
-				About: "keys of that server, with commas between; shown by their IDs; empty: none is needed",
+				About: "keys of that server, separated by commas; shown by their IDs; empty: none needed",
 			},
 			{
 				Kind: llm.Address, Name: "base_url", Env: "COMPATIBLE_BASE_URL",

@@ -204,14 +204,14 @@ func (s *stream) ending(calls, tools bool) (llm.Kind, string) {
 	detail := "the answer ended with " + s.finish
 	switch s.finish {
 	case "":
-		return llm.Network, "the stream ended without a reason to finish"
+		return llm.Network, "the stream ended without a finish reason"
 	// eos: Together. Not all servers say tool_calls for calls.
 	case "stop", "eos", "tool_calls", "function_call":
 		switch {
 		case calls && tools:
 			return "", ""
 		case calls || s.finish == "tool_calls" || s.finish == "function_call":
-			return llm.Malformed, detail + ", and no tool that there is was called"
+			return llm.Malformed, detail + ", but called no tool that exists"
 		case s.refused.Len() > 0:
 			return llm.Refused, "the model refused: " + s.refused.String()
 		case s.text.Len() == 0:

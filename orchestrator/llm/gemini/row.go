@@ -11,11 +11,11 @@ func Row() llm.Vendor {
 		Settings: []llm.Setting{
 			{
 				Kind: llm.KeyList, Name: "keys", File: "api_keys", Env: "GEMINI_API_KEYS GEMINI_API_KEY",
-				About: "keys of Gemini, with commas between; shown by their IDs",
+				About: "Gemini keys, separated by commas; shown by their IDs",
 			},
 			{
 				Kind: llm.Address, Name: "base_url", Env: "GEMINI_BASE_URL",
-				About: "a compatible endpoint in Google's place", Next: "use https://HOST",
+				About: "a compatible endpoint instead of Google's", Next: "use https://HOST",
 			},
 		},
 		Open: func(address string) (llm.Provider, error) { return New(Options{BaseURL: address}) },

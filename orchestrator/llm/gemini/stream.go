@@ -68,7 +68,7 @@ func (s seen) ending() (llm.Kind, string) {
 	case s.blocked != "":
 		return llm.Refused, "the question was blocked: " + string(s.blocked)
 	case s.finish == "":
-		return llm.Network, "the stream ended without a reason to finish"
+		return llm.Network, "the stream ended without a finish reason"
 	}
 	detail := strings.TrimSpace("the answer ended with " + string(s.finish) + " " + s.because)
 	switch s.finish {

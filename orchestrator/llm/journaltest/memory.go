@@ -65,7 +65,7 @@ func (m *Memory) End(ctx context.Context, number int64, o llm.Outcome) error {
 		return err
 	}
 	if number < 1 || number > int64(len(m.records)) || m.records[number-1].ended {
-		return fmt.Errorf("end record %d: it is not under way", number)
+		return fmt.Errorf("end record %d: it has not begun, or has already ended", number)
 	}
 	m.records[number-1].Outcome, m.records[number-1].ended = o, true
 	return nil

@@ -267,11 +267,11 @@ func (x *exchange) answer(req llm.Request, last api.ChatResponse, text string) (
 	var err error
 	switch reason := last.DoneReason; {
 	case reason == "length":
-		err = x.call.Error(llm.Truncated, "the answer reached its bound of tokens or of context", nil)
+		err = x.call.Error(llm.Truncated, "the answer reached its token limit or the end of its context", nil)
 	case reason != "" && reason != "stop": // servers before 0.3 give no reason
 		err = x.call.Error(llm.Unknown, "the answer ended with "+reason, nil)
 	case len(a.Calls) > 0 && len(req.Tools) == 0:
-		err = x.call.Error(llm.Malformed, "the answer calls tools, and there are none", nil)
+		err = x.call.Error(llm.Malformed, "the answer calls tools, but there are none", nil)
 	case len(a.Calls) == 0 && text == "":
 		err = x.call.Error(llm.Malformed, "the answer holds neither text nor calls", nil)
 	}

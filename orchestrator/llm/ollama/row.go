@@ -15,7 +15,7 @@ func Row() llm.Vendor {
 			},
 			{
 				Kind: llm.ContextTokens, Name: "context", Default: "32000",
-				About: "tokens of context to have Ollama provide; questions are cut to fit",
+				About: "context in tokens that Ollama is to provide; questions are cut to fit",
 			},
 		},
 		Open: func(address string) (llm.Provider, error) { return New(Options{Host: address}) },

@@ -11,7 +11,7 @@ func Row() llm.Vendor {
 		Settings: []llm.Setting{
 			{
 				Kind: llm.KeyList, Name: "keys", File: "api_keys", Env: "OPENAI_API_KEYS OPENAI_API_KEY",
-				About: "keys of OpenAI, with commas between; shown by their IDs",
+				About: "OpenAI keys, separated by commas; shown by their IDs",
 			},
 			{
 				Kind: llm.Address, Name: "base_url", Env: "OPENAI_BASE_URL",

@@ -116,7 +116,7 @@ func (s *stream) answer(req llm.Request) (llm.Answer, error) {
 	}
 	kind, detail := s.ending(*r)
 	if kind == "" && len(a.Calls) > 0 && len(req.Tools) == 0 {
-		kind, detail = llm.Malformed, "the answer calls tools, and there are none"
+		kind, detail = llm.Malformed, "the answer calls tools, but there are none"
 	}
 	if kind != "" {
 		a.Text, a.Calls = "", nil

@@ -16,7 +16,7 @@ func BaseURL(title, address string) (string, error) {
 		return "", fmt.Errorf("the base URL of %s is not http://HOST or https://HOST", title)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("the base URL of %s holds more than scheme, host and path", title)
+		return "", fmt.Errorf("the base URL of %s contains more than scheme, host and path", title)
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

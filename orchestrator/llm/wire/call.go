@@ -92,7 +92,7 @@ func (c *Call) RoundTrip(r *http.Request) (*http.Response, error) {
 // broke describes why there was no response: a closed connection reports nothing but EOF.
 func broke(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "the connection was closed before there was an answer"
+		return "the connection was closed before an answer arrived"
 	}
 	return err.Error()
 }
@@ -107,7 +107,7 @@ func (c *Call) refuse(resp *http.Response) *llm.Error {
 	}
 	// A bare status, as from many proxies, is at least named.
 	if strings.TrimSpace(fault.Text) == "" {
-		fault.Text = cmp.Or(http.StatusText(resp.StatusCode), "without a word")
+		fault.Text = cmp.Or(http.StatusText(resp.StatusCode), "no message")
 	}
 	detail := fmt.Sprintf("status %d: %s", resp.StatusCode, fault.Text)
 	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode < 400 {

@@ -25,7 +25,7 @@ type Events struct {
 func NewEvents(body io.Reader) *Events { return &Events{in: bufio.NewReader(body)} }
 
 // errNoEvents is the error for a body that does not consist of events.
-var errNoEvents = errors.New("the answer is no stream of events")
+var errNoEvents = errors.New("the answer is not a stream of events")
 
 // Next returns the next event, or io.EOF if the stream ended between two events.
 func (e *Events) Next() (Event, error) {

@@ -64,7 +64,7 @@ func readDirectives(root string) (string, error) {
 	case err != nil:
 		return "", err
 	case !above.IsDir() || !was.Mode().IsRegular():
-		return "", errors.New("it is no regular file, or lies behind a link")
+		return "", errors.New("it is not a regular file, or is behind a link")
 	}
 	f, err := dir.OpenFile(tournament.DirectivesFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

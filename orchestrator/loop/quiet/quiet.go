@@ -22,12 +22,12 @@ func Parse(text string) (Hours, error) {
 	for i, s := range []string{from, to} {
 		t, err := time.Parse("15:04", strings.TrimSpace(s))
 		if err != nil || !ok {
-			return Hours{}, fmt.Errorf("invalid hours %q: use two times of the day, as 22:00-07:00", text)
+			return Hours{}, fmt.Errorf("hours %q: use two times of day such as 22:00-07:00", text)
 		}
 		at[i] = t.Hour()*60 + t.Minute()
 	}
 	if at[0] == at[1] {
-		return Hours{}, fmt.Errorf("invalid hours %q: they are none, or all of the day", text)
+		return Hours{}, fmt.Errorf("hours %q: the two times are the same", text)
 	}
 	return Hours{at[0], at[1]}, nil
 }

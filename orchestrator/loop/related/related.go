@@ -136,7 +136,7 @@ func Text(base *workspace.Manifest, name string) (string, error) {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}
 	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
-		return "", &agent.StopError{Message: name + " is not a text in UTF-8", Next: "name another file with --file"}
+		return "", &agent.StopError{Message: name + " is not UTF-8 text", Next: "name another file with --file"}
 	}
 	return string(text), nil
 }

@@ -65,10 +65,10 @@ func (g *Gatherer) Facts(ctx context.Context, base *workspace.Manifest, rules ga
 	}
 	g.tracked(ctx, base, &f)
 	gates, book := report.Needs(only)
-	if f.NoLedger = "it was not asked"; book {
+	if f.NoLedger = "it was not asked for"; book {
 		g.ledger(ctx, base, &f)
 	}
-	if f.NoChecks = "it was not asked"; len(gates) > 0 {
+	if f.NoChecks = "it was not asked for"; len(gates) > 0 {
 		if err := g.judge(ctx, base, rules, gates, &f); err != nil {
 			return f, err
 		}
@@ -232,7 +232,7 @@ func (g *Gatherer) tracked(ctx context.Context, base *workspace.Manifest, f *rep
 	}
 	out, err := git.Run(ctx, base.Root, maxTracked, "ls-files", "-z", "--cached")
 	if err != nil {
-		g.note("git did not say which files it tracks: " + err.Error())
+		g.note("list the files that git tracks: " + err.Error())
 		return
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
@@ -246,7 +246,7 @@ func (g *Gatherer) tracked(ctx context.Context, base *workspace.Manifest, f *rep
 
 // ledger fills in what is known about the files.
 func (g *Gatherer) ledger(ctx context.Context, base *workspace.Manifest, f *report.Facts) {
-	if f.NoLedger = "the workspace was never analyzed: `agent analyze` does so in a box"; g.Ledger == nil {
+	if f.NoLedger = "the workspace was never analyzed: run `agent analyze`, which uses a box"; g.Ledger == nil {
 		return
 	}
 	book, err := g.Ledger(ctx, base)
@@ -255,7 +255,7 @@ func (g *Gatherer) ledger(ctx context.Context, base *workspace.Manifest, f *repo
 		f.NoLedger = "its files could not be analyzed: " + err.Error()
 	case len(book.Paths()) == 0 && len(base.Entries) > 0:
 	case stale(base, f.Files, book):
-		f.NoLedger = "files changed since the workspace was analyzed: `agent analyze` does so again, in a box"
+		f.NoLedger = "files changed since the workspace was analyzed: run `agent analyze` again, which uses a box"
 	default:
 		f.Ledger, f.NoLedger = book, ""
 	}

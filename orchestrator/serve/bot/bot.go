@@ -155,7 +155,7 @@ func (b *Bot) Decide(ctx context.Context) error {
 	var errs []error
 	for _, j := range list {
 		if err := b.decide(ctx, j); err != nil {
-			errs = append(errs, fmt.Errorf("decide on what %s asked: %w", j.By, err))
+			errs = append(errs, fmt.Errorf("decide on the request of %s: %w", j.By, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -194,7 +194,7 @@ func (b *Bot) stop(ctx context.Context, j Job) error {
 		return err
 	}
 	b.Tell(fmt.Sprintf("job %d: %s stops %s on %s %d", j.ID, j.By, run.Count(n, "job"), j.Repository, j.Number))
-	why := "nothing was at work or waited"
+	why := "nothing was running or waiting"
 	if n > 0 {
 		why = fmt.Sprintf("%d stopped", n)
 	}
@@ -225,7 +225,7 @@ func (b *Bot) work(ctx context.Context, j Job) error {
 		// The end of this process does not affect the job's record.
 		whole := context.WithoutCancel(ctx)
 		if err := b.Queue.Put(whole, j, put); errors.Is(err, run.ErrFenced) {
-			b.Tell(fmt.Sprintf("job %d is another's by now", j.ID))
+			b.Tell(fmt.Sprintf("job %d was taken over by another process", j.ID))
 			return nil
 		} else if err != nil {
 			return err
@@ -244,7 +244,7 @@ func (b *Bot) work(ctx context.Context, j Job) error {
 // try carries out a job under a lease, within a time limit, and until somebody wants it stopped.
 func (b *Bot) try(ctx context.Context, j Job) Put {
 	if j.Tries > maxTries {
-		return Put{State: Failed, Why: fmt.Sprintf("it was begun %d times, and the process ended each time", maxTries)}
+		return Put{State: Failed, Why: fmt.Sprintf("it was started %d times, and the process ended each time", maxTries)}
 	}
 	within, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("it took longer than %v", maxTime))
 	defer cancel()

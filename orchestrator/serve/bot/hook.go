@@ -69,7 +69,7 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil: // the forge sends it again, or a person does
 		http.Error(w, "it could not be recorded", http.StatusServiceUnavailable)
 	case !fresh:
-		fmt.Fprintln(w, "ignored: it was asked for before")
+		fmt.Fprintln(w, "ignored: it was already asked for")
 	default:
 		w.WriteHeader(http.StatusAccepted)
 		fmt.Fprintln(w, "recorded")
@@ -153,7 +153,7 @@ func (h *Receiver) read(header http.Header, body []byte) (a Ask, why string) {
 	}
 	switch {
 	case err != nil:
-		return a, "it is no JSON of this forge"
+		return a, "it is not JSON of this forge"
 	case asked == "":
 		return a, "it asks for nothing"
 	case !slices.ContainsFunc(h.Repositories, func(r string) bool { return strings.EqualFold(r, a.Repository) }):
@@ -161,7 +161,7 @@ func (h *Receiver) read(header http.Header, body []byte) (a Ask, why string) {
 	case a.By == "" || strings.EqualFold(a.By, h.Me):
 		return a, "the agent does not ask itself"
 	case a.Number < 1:
-		return a, "it is about no issue and no pull request"
+		return a, "it is not about an issue or a pull request"
 	}
 	// Use the name configured here: what is recorded and claimed has one spelling.
 	i := slices.IndexFunc(h.Repositories, func(r string) bool { return strings.EqualFold(r, a.Repository) })

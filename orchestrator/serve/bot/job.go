@@ -46,11 +46,11 @@ func (a Ask) act() (act Act, why string) {
 	case !a.Pull && (word == Review || word == Integrate):
 		return "", "an issue has nothing to " + a.Word + ": ask for it on the pull request"
 	case a.Pull && word == Run:
-		return "", "a pull request is there already: fix, review, integrate and stop are known here"
+		return "", "there is already a pull request: fix, review, integrate and stop are known here"
 	case a.Pull && (word == Fix || word == Review || word == Integrate):
 		return word, ""
 	}
-	return "", "it is not known what that is: run and stop are known on issues; fix, review, integrate and stop on pull requests"
+	return "", "unknown command: run and stop are known on issues; fix, review, integrate and stop on pull requests"
 }
 
 // A Job is an Ask with its progress.
@@ -95,7 +95,7 @@ func (s State) Ended() bool { return s != Asked && s != Queued && s != Running }
 type Limits struct{ PersonHour, PersonDay, RepositoryHour, RepositoryDay int }
 
 // ErrNone means that no job is waiting.
-var ErrNone = errors.New("no job waits")
+var ErrNone = errors.New("no job is waiting")
 
 // A Queue keeps jobs. *store/bots.Queue implements it.
 type Queue interface {

@@ -129,7 +129,7 @@ func saidOf(ended Ended) (*sdk.CallToolResult, Said, error) {
 func trouble(ended Ended, err error) error {
 	said := strings.TrimSpace(strings.ReplaceAll(ended.Stderr, "agent: ", ""))
 	if said == "" {
-		return errors.Join(fmt.Errorf("the command ended with status %d and said nothing", ended.Exit), err)
+		return errors.Join(fmt.Errorf("the command exited with status %d and no message", ended.Exit), err)
 	}
 	return fmt.Errorf("exit %d: %s", ended.Exit, said)
 }

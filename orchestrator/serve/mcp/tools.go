@@ -73,7 +73,7 @@ var named = lazyregexp.New(`^[0-9a-z]{3,40}$`)
 // runName refuses a text that is not the ID of a run.
 func runName(run string) error {
 	if !named.MatchString(run) {
-		return fmt.Errorf("%q is no ID of a run: history lists them", run)
+		return fmt.Errorf("%q is not the ID of a run: history lists them", run)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (s *server) approved(ctx context.Context, req *sdk.CallToolRequest, text, b
 		Type: "object", Properties: map[string]*jsonschema.Schema{"approve": {Type: "boolean", Title: "Approve"}}, Required: []string{"approve"},
 	}}
 	if init := req.Session.InitializeParams(); init == nil || init.Capabilities == nil || init.Capabilities.Elicitation == nil {
-		return refused("the client cannot ask the person at it")
+		return refused("the client cannot ask its user")
 	}
 	var answer *sdk.ElicitResult
 	if req.ProtocolVersion() < roundTrips {
@@ -200,7 +200,7 @@ func (s *server) approved(ctx context.Context, req *sdk.CallToolRequest, text, b
 		}
 		// An answer counts only for the question that was asked, and only once.
 		if !s.questions.take(req.Params.RequestState, text) {
-			return refused("the answer belongs to no question of this server")
+			return refused("the answer does not belong to a question of this server")
 		}
 		answer, _ = req.Params.InputResponses[approvalID].(*sdk.ElicitResult)
 	}

@@ -114,7 +114,7 @@ func over(ctx context.Context, tx pgx.Tx, id int64, l bot.Limits) (string, error
 		of   string
 	}{{l.PersonHour, "for one person in an hour"}, {l.PersonDay, "for one person in a day"}, {l.RepositoryHour, "for one repository in an hour"}, {l.RepositoryDay, "for one repository in a day"}} {
 		if err == nil && n[i] >= limit.most {
-			return fmt.Sprintf("no more than %d jobs are taken on %s", limit.most, limit.of), nil
+			return fmt.Sprintf("no more than %d jobs are accepted %s", limit.most, limit.of), nil
 		}
 	}
 	return "", err
@@ -122,7 +122,7 @@ func over(ctx context.Context, tx pgx.Tx, id int64, l bot.Limits) (string, error
 
 // Stop implements [bot.Queue]. It also stops what was asked for in an issue when called for the pull request that was opened for it.
 func (q Queue) Stop(ctx context.Context, by bot.Job) (stopped int, err error) {
-	err = q.db.Do(ctx, fmt.Sprintf("stop what is done for %s %d", by.Repository, by.Number), func(ctx context.Context) error {
+	err = q.db.Do(ctx, fmt.Sprintf("stop the jobs for %s %d", by.Repository, by.Number), func(ctx context.Context) error {
 		tag, err := q.db.Pool.Exec(ctx, `
 			update bot_job j set stop = true, state = case when state = 'running' then state else 'stopped' end, why = case when state = 'running' then why else 'somebody asked for it to stop' end,
 				ended = case when state = 'running' then ended else clock_timestamp() end
@@ -195,7 +195,7 @@ func (q Queue) Beat(ctx context.Context, j bot.Job) (stop bool, err error) {
 
 // Put implements [bot.Queue]. A job that ends keeps its worker until it is answered.
 func (q Queue) Put(ctx context.Context, j bot.Job, p bot.Put) error {
-	return q.db.Do(ctx, fmt.Sprintf("record how job %d stands", j.ID), func(ctx context.Context) error {
+	return q.db.Do(ctx, fmt.Sprintf("record the state of job %d", j.ID), func(ctx context.Context) error {
 		tag, err := q.db.Pool.Exec(ctx, `
 			update bot_job set state = @state, why = @why, answered = @answered, act = coalesce(act, nullif(@act, '')), decided = coalesce(decided, clock_timestamp()),
 				owner = case when @ended and not @answered then owner else '' end, after = clock_timestamp() + @after,

@@ -137,7 +137,7 @@ func (j Journal) End(ctx context.Context, number int64, o llm.Outcome) error {
 }
 
 // errNotUnderWay refuses an end of what never began, or has ended.
-var errNotUnderWay = errors.New("it is not under way")
+var errNotUnderWay = errors.New("it has not begun, or has already ended")
 
 // outcomeArgs names what Begin and End both write: what a request may cost, or did cost.
 func outcomeArgs(o llm.Outcome) pgx.NamedArgs {

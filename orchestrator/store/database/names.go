@@ -19,7 +19,7 @@ type AmbiguousError struct {
 
 // Error lists what the prefix may refer to.
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s is ambiguous: it may be %s; give more of it", e.Prefix, strings.Join(e.IDs, ", "))
+	return fmt.Sprintf("%s is ambiguous: it may be %s; give more characters", e.Prefix, strings.Join(e.IDs, ", "))
 }
 
 // Missing turns the absence of a row into ErrNotFound and leaves other errors, and nil, as they are.

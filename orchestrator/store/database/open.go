@@ -113,7 +113,7 @@ func configure(url string) (*pgxpool.Config, error) {
 		return nil, &UnavailableError{
 			Address: "named by AGENT_DATABASE_URL",
 			Hint:    "write it as postgres://user:password@host:5432/database, or unset it to use the agent's own Postgres",
-			Err:     errors.New("it is not an address of Postgres"),
+			Err:     errors.New("it is not the address of a Postgres server"),
 		}
 	}
 	config.MaxConns, config.MinConns = connections, 0

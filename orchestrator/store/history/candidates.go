@@ -92,7 +92,7 @@ func (h Reader) LastChange(ctx context.Context, id string) (cs workspace.Changes
 }
 
 // errUnclear means that several candidates passed, and that the record does not say which one was to be promoted.
-var errUnclear = errors.New("several of its candidates passed, and the record does not tell which one was to be applied")
+var errUnclear = errors.New("several of its candidates passed, and the record does not say which one was to be applied")
 
 // Proven returns the candidate that passed and was to be promoted, of a run given by its whole ID, with the bytes of its files.
 // ErrNotFound means that none passed.

@@ -81,7 +81,7 @@ func settingsOf(ctx context.Context, tx pgx.Tx, id string, into *run.Settings) (
 		pgx.NamedArgs{"run": id}).Scan(&inventory, &lacking, into)
 	switch {
 	case database.Missing(err) == database.ErrNotFound:
-		return "", &LackingError{id, "nothing was judged, or its process ended before what it saw was kept, or it was made before that was done"}
+		return "", &LackingError{id, "nothing was judged, or its process ended before its files were kept, or it is from a version that kept none"}
 	case err == nil && inventory == "":
 		err = &LackingError{id, lacking}
 	}
@@ -101,7 +101,7 @@ func exhibits(ctx context.Context, tx pgx.Tx, id string, candidates []gate.Candi
 	var x replay.Exhibit
 	_, err = pgx.ForEachRow(rows, []any{&x.Response, &x.Target, &x.Onto, &x.Asked}, func() error {
 		if x.Response == "" {
-			return &LackingError{id, "what its candidates were made of was not recorded then"}
+			return &LackingError{id, "what its candidates were made of was not recorded at the time"}
 		}
 		c := candidates[len(list)]
 		x.Verdict, x.Gates, x.Holds, x.Unproven, x.Digest = c.Verdict, c.Gates, c.Holds, c.Unproven, c.Digest

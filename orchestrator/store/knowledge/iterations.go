@@ -65,7 +65,7 @@ func (b Base) iterations(ctx context.Context, act, rest string, args pgx.NamedAr
 func (b Base) StartIteration(ctx context.Context, it loop.Iteration) (loop.Iteration, error) {
 	order, err := json.Marshal(it.Order)
 	if err != nil {
-		return loop.Iteration{}, fmt.Errorf("record what the loop was told: %w", err)
+		return loop.Iteration{}, fmt.Errorf("encode the order of the loop: %w", err)
 	}
 	args := progress(it)
 	for name, value := range map[string]any{
@@ -131,7 +131,7 @@ func (b Base) SaveIteration(ctx context.Context, it loop.Iteration) error {
 		case err != nil:
 			return err
 		case owner != database.Clean(it.Owner):
-			return fmt.Errorf("%s works on it: %w", owner, run.ErrFenced)
+			return fmt.Errorf("%s is working on it: %w", owner, run.ErrFenced)
 		case phaseOrder[it.Phase] != 0 && phaseOrder[it.Phase] < phaseOrder[reached]:
 			return fmt.Errorf("it has reached phase %s: %w", reached, run.ErrFenced)
 		}
@@ -174,7 +174,7 @@ func progress(it loop.Iteration) pgx.NamedArgs {
 
 // LoopWanted implements [loop.Steering]: it returns what somebody asked the process that works on a loop to do.
 func (b Base) LoopWanted(ctx context.Context, id string) (wanted string, err error) {
-	err = b.db.Do(ctx, "look what is wanted of loop "+id, func(ctx context.Context) error {
+	err = b.db.Do(ctx, "read the request to loop "+id, func(ctx context.Context) error {
 		// "cancel" outranks "pause", and sorts first.
 		return b.db.Pool.QueryRow(ctx, `select coalesce((select wanted from iteration where loop = @loop and wanted <> '' order by wanted limit 1), '')`,
 			pgx.NamedArgs{"loop": database.Clean(id)}).Scan(&wanted)
@@ -184,7 +184,7 @@ func (b Base) LoopWanted(ctx context.Context, id string) (wanted string, err err
 
 // WantLoop implements [loop.Steering]: it asks the process that works on a loop for something, replacing what was asked before.
 func (b Base) WantLoop(ctx context.Context, id, wanted string) error {
-	return b.db.Do(ctx, "ask for loop "+id, func(ctx context.Context) error {
+	return b.db.Do(ctx, "record the request to loop "+id, func(ctx context.Context) error {
 		_, err := b.db.Pool.Exec(ctx, `update iteration set wanted = case when n = (select max(n) from iteration where loop = @loop) then @wanted else '' end
 			where loop = @loop and (wanted <> '' or n = (select max(n) from iteration where loop = @loop))`,
 			pgx.NamedArgs{"loop": database.Clean(id), "wanted": wanted})

@@ -20,7 +20,7 @@ type Book struct{ db *database.DB }
 func New(db *database.DB) Book { return Book{db} }
 
 // ErrOver means that nothing more can be done with a plan.
-var ErrOver = errors.New("it is over")
+var ErrOver = errors.New("it has ended")
 
 // columns are the columns of a plan, in the order of scan.
 const columns = `id, workspace, goal, summary, state, owner, why, rounds, replanned, review, coalesce(run, ''), created, loop, ending, coalesce(replays, 0)`
@@ -133,7 +133,7 @@ func saveTasks(ctx context.Context, tx pgx.Tx, p crew.Plan) error {
 // TakePlan implements [builder.Plans]: it makes owner the owner of a plan in place of was, and returns the plan. run.ErrFenced means
 // that another process was faster, ErrOver that nothing is left to do, and database.ErrNotFound that there is no such plan.
 func (b Book) TakePlan(ctx context.Context, id int64, was, owner string) (crew.Plan, error) {
-	err := b.db.Do(ctx, fmt.Sprintf("take plan %d up", id), func(ctx context.Context) error {
+	err := b.db.Do(ctx, fmt.Sprintf("take up plan %d", id), func(ctx context.Context) error {
 		tag, err := b.db.Pool.Exec(ctx, `
 			update plan set owner = @owner, wanted = '', state = 'building', begun = coalesce(begun, clock_timestamp())
 			where id = @id and owner in (@was, @owner) and not (select s.final from plan_state s where s.name = state)`,
@@ -175,7 +175,7 @@ func (b Book) Plans(ctx context.Context, workspace string, n int) ([]crew.Plan, 
 
 // Work lists the plans that a process works on or died working on, and those that have stopped, newest first.
 func (b Book) Work(ctx context.Context) ([]crew.Plan, error) {
-	return b.read(ctx, "list what is at work", `where state in ('building', 'paused', 'awaiting', 'failed') order by id desc limit 200`, pgx.NamedArgs{})
+	return b.read(ctx, "list the plans in progress", `where state in ('building', 'paused', 'awaiting', 'failed') order by id desc limit 200`, pgx.NamedArgs{})
 }
 
 // read reads the plans that rest selects, with their tasks.
@@ -225,7 +225,7 @@ func (b Book) read(ctx context.Context, act, rest string, args pgx.NamedArgs) (l
 
 // Wanted implements [builder.Plans]: it returns what somebody asked the process that works on a plan to do.
 func (b Book) Wanted(ctx context.Context, id int64) (wanted string, err error) {
-	err = b.db.Do(ctx, fmt.Sprintf("look what is wanted of plan %d", id), func(ctx context.Context) error {
+	err = b.db.Do(ctx, fmt.Sprintf("read the request to plan %d", id), func(ctx context.Context) error {
 		return database.Missing(b.db.Pool.QueryRow(ctx, `select wanted from plan where id = @id`, pgx.NamedArgs{"id": id}).Scan(&wanted))
 	})
 	return wanted, err
@@ -233,7 +233,7 @@ func (b Book) Wanted(ctx context.Context, id int64) (wanted string, err error) {
 
 // Want asks the process that works on a plan to pause or cancel; "" asks for neither. ErrOver means that nobody works on it.
 func (b Book) Want(ctx context.Context, id int64, wanted string) error {
-	return b.db.Do(ctx, fmt.Sprintf("ask for plan %d", id), func(ctx context.Context) error {
+	return b.db.Do(ctx, fmt.Sprintf("record the request to plan %d", id), func(ctx context.Context) error {
 		tag, err := b.db.Pool.Exec(ctx, `update plan set wanted = @wanted where id = @id and state = 'building'`, pgx.NamedArgs{"id": id, "wanted": wanted})
 		if err == nil && tag.RowsAffected() == 0 {
 			err = fmt.Errorf("plan %d is not running: %w", id, ErrOver)

@@ -164,7 +164,7 @@ func describe(ctx context.Context, conn *pgxpool.Conn, sql string) ([]Column, er
 		return nil, err
 	}
 	if len(described.Fields) == 0 {
-		return nil, &QueryError{Message: "the statement gives no rows", Hint: readingOnly}
+		return nil, &QueryError{Message: "the statement returns no rows", Hint: readingOnly}
 	}
 	columns := make([]Column, len(described.Fields))
 	oids := make([]uint32, len(described.Fields))
@@ -196,7 +196,7 @@ func readerSQL(sql string, n int) string {
 }
 
 // readingOnly is the advice after a statement that does not read.
-const readingOnly = "use SELECT, WITH, VALUES or TABLE: the history is read here, never changed"
+const readingOnly = "use SELECT, WITH, VALUES or TABLE: the history can only be read here, never changed"
 
 // refusal turns the server's answer to a reader's statement into a *QueryError. Trouble of the server itself stays what it is.
 func (r Runner) refusal(err error) error {
@@ -220,7 +220,7 @@ func (r Runner) refusal(err error) error {
 		q.Hint = readingOnly
 	case "42601": // syntax error; inside the wrapper, positions mean nothing to the reader
 		if pg.InternalQuery != "" {
-			q.Message, q.Hint = "the statement does not only read", readingOnly
+			q.Message, q.Hint = "the statement does more than read", readingOnly
 		}
 	}
 	return q

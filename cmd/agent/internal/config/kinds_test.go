@@ -45,7 +45,7 @@ func TestAValueThatIsWrongIsToldWithItsNextStep(t *testing.T) {
 		{"timeout", "-1h", "use e.g. 90s or 5m", "fix that value"},
 		{"timeout", "9999999h", "use e.g. 90s or 5m", "fix that value"},
 		{"budget.wall", "0s", "minimum 1s", "fix that value"},
-		{"loop.quiet", "22-7", `invalid hours "22-7": use two times of the day, as 22:00-07:00`, "fix that value"},
+		{"loop.quiet", "22-7", `hours "22-7": use two times of day such as 22:00-07:00`, "fix that value"},
 		{"budget.cost", "NaN", `invalid amount "NaN": use e.g. 0.50`, "fix that value"},
 		{"budget.cost", "-0.01", "use e.g. 0.50", "fix that value"},
 		{"budget.cost", "Inf", "use e.g. 0.50", "fix that value"},

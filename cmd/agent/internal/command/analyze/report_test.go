@@ -40,7 +40,7 @@ func TestAReportIsPrintedForWhoReadsIt(t *testing.T) {
 		named, markdown, asJSON bool
 		has, hasNot             string
 	}{
-		"a pipe":   {false, false, false, "and 3 more; all of them: --only tests", "\x1b"},
+		"a pipe":   {false, false, false, "and 3 more; see all with --only tests", "\x1b"},
 		"named":    {true, false, false, "t.py:8: it fails", "more;"},
 		"markdown": {false, true, false, "## tests\n\n- **fail** t.py:1: it fails — fix it\n", "\x1b"},
 		"json":     {false, false, true, `"analyzer": "build"`, "—"},

@@ -151,7 +151,7 @@ func TestRepairsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.refused(run.ExitConflict, "elsewhere/x works on the repository", "fix-ci", "1")
+	b.refused(run.ExitConflict, "elsewhere/x is working on the repository", "fix-ci", "1")
 	if err := b.db.EndLease(t.Context(), here, token); err != nil {
 		t.Fatal(err)
 	}

@@ -254,7 +254,7 @@ func TestWhatCannotBeOpenedIsTold(t *testing.T) {
 	b.refused(run.ExitUsage, `no branch "nonesuch"`, "open", "--branch", "nonesuch")
 	b.refused(run.ExitUsage, "has everything that main has", "open", "--branch", "main")
 	b.refused(run.ExitUsage, "on https://evil.example", "open", "--repo", "https://evil.example/shop/till")
-	b.refused(run.ExitUsage, "no address of a repository", "open", "--repo", "ext::sh -c id")
+	b.refused(run.ExitUsage, "not the address of a repository", "open", "--repo", "ext::sh -c id")
 	b.refused(run.ExitUsage, "not found", "open", "--repo", "shop/other")
 
 	// The base moved outside the change: the change must be judged again, which needs an engine.

@@ -68,7 +68,7 @@ func TestTheWholeWay(t *testing.T) {
 	if len(shown) != 1 || shown[0].Title != "round prices up" || strings.Join(shown[0].Labels, "") != "agent" || shown[0].Base != "main" {
 		t.Errorf("%+v", shown)
 	}
-	if log := forgetest.Run(t, b.git.Bare("shop/till"), "log", "--format=%s", "main.."+d.Head); log != "Take up a comment by ada on till.py\nRepair the build: test\nround prices up" {
+	if log := forgetest.Run(t, b.git.Bare("shop/till"), "log", "--format=%s", "main.."+d.Head); log != "Address a comment by ada on till.py\nRepair the build: test\nround prices up" {
 		t.Error(log)
 	}
 	if o := (*orders)[0]; o.goal != "round prices up" || o.given != "" || o.requests != 100 {

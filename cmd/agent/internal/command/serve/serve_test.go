@@ -127,7 +127,7 @@ func TestWhatCannotBeServedIsRefused(t *testing.T) {
 		{with("AGENT_SERVE_SECRET", ""), "nobody could ask for anything", run.ExitUsage, []string{"--repo", "shop/till"}},
 		{env, "--poll 1s", run.ExitUsage, []string{"--repo", "shop/till", "--poll", "1s"}},
 		{env, `invalid address "here"`, run.ExitUsage, []string{"--repo", "shop/till", "--http", "here"}},
-		{env, "no address of a repository", run.ExitUsage, []string{"--repo", "no name"}},
+		{env, "not the address of a repository", run.ExitUsage, []string{"--repo", "no name"}},
 		{with("AGENT_FORGE_TOKEN", "wrong"), "", run.ExitUsage, []string{"--repo", "shop/till"}},
 	} {
 		err := serve(t.Context(), c.env, io.Discard, c.args...)
