@@ -368,8 +368,8 @@ func answers() []ailment {
 		refused("G09 patches that go astray", "",
 			say("<EDIT file=\"/etc/passwd\">\n<SEARCH>\nroot\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"), say("<EDIT file=\"../main.py\">\n<SEARCH>\nb = 2\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"),
 			say("<EDIT file=\".git/config\">\n<SEARCH>\nb\n</SEARCH>\n<REPLACE>\nx\n</REPLACE>\n</EDIT>"), say("diff --git a/x.png b/x.png\nGIT binary patch\nliteral 9\nzz\n")),
-		// It is asked in another form, and then no more.
-		{name: "the same answer again and again", steps: times(9, edit("c = 3", "c = 4")), exit: 1, told: "no candidate passed, 2 repairs included", kinds: "answer answer answer"},
+		// The model is asked in another form, and then no more.
+		{name: "the same answer again and again", steps: times(9, edit("c = 3", "c = 4")), exit: 1, told: "no candidate passed after 2 repairs", kinds: "answer answer answer"},
 		{name: "G10 a refusal for safety", steps: times(9, llmtest.Step{Text: "I", Finish: "SAFETY"}), exit: 3, told: "filters of gemini blocked", kinds: "refused"},
 		{name: "G10 a question that is blocked", steps: times(9, llmtest.Step{Events: []string{`{"promptFeedback": {"blockReason": 1}}`}, Open: true}), exit: 3, told: "the question was blocked: SAFETY", kinds: "refused"},
 		{name: "G10 an answer that is cut", steps: times(9, llmtest.Step{Text: "<EDIT", Finish: "MAX_TOKENS"}), exit: 5, told: "reached its token limit", kinds: "truncated"},

@@ -92,8 +92,8 @@ func TestLosersAreCancelledAndRecorded(t *testing.T) {
 			t.Errorf("candidate %d is recorded as %+v", i+2, c)
 		}
 	}
-	// Their answers were paid for, and nothing speaks against them.
-	if len(doc.Proposals) != 2 || !strings.Contains(doc.Proposals[0].Reason, "not judged to the end") {
+	// Their answers were paid for, and nothing is known against them.
+	if len(doc.Proposals) != 2 || !strings.Contains(doc.Proposals[0].Reason, "not judged completely") {
 		t.Errorf("kept %+v", doc.Proposals)
 	}
 }

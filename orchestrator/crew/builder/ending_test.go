@@ -396,8 +396,8 @@ func TestTwoBuildersAtOnce(t *testing.T) {
 	s.Write(t, "a.py", "x = 1\n")
 	s.Write(t, "b.py", "b = 1\n")
 	for i, res := range both(same, other) {
-		// Where the other one is just writing, this one waits for a person.
-		if res.Exit == run.ExitConflict && res.Plan.State == crew.Paused && strings.Contains(res.Error.Message, "holds this workspace") {
+		// If the other builder is writing at this moment, this one waits for a person.
+		if res.Exit == run.ExitConflict && res.Plan.State == crew.Paused && strings.Contains(res.Error.Message, "has held this workspace") {
 			res = build(*s, res.Plan)
 		}
 		if res.Exit != 0 {
