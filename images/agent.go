@@ -93,7 +93,7 @@ func agentPlan(runtime, on Image, digest, source string) plan {
 		}
 		// A build step wrote the digest, so it is checked before it becomes a label.
 		if !hexSHA256.MatchString(program) {
-			return none(fmt.Errorf("the digest of the program reads %.80q", program))
+			return none(fmt.Errorf("the digest of the program is not a SHA-256: %.80q", program))
 		}
 		root := llb.Image(runtime.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[agent] take "+runtime.Ref))
 		root = step(root, "[agent] put the program in", stepMark, "cp -p /media/agent /usr/local/bin/agent\n", nil,

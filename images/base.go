@@ -35,7 +35,7 @@ func (b *Builder) ensureBase(ctx context.Context, spec base) error {
 	if pullErr == nil || ctx.Err() != nil {
 		return pullErr
 	}
-	b.sayf("no registry gave %s (%v); making the base from Debian's packages", spec.Image, pullErr)
+	b.sayf("no registry served %s (%v); building the base from Debian packages", spec.Image, pullErr)
 	return b.bootstrapBase(ctx, spec)
 }
 
@@ -66,7 +66,7 @@ func (b *Builder) bootstrapBase(ctx context.Context, spec base) error {
 	// It goes through a file: a stream that breaks off could leave the engine with half an image.
 	rootfs, err := os.CreateTemp("", "agent-base-*.tar")
 	if err != nil {
-		return fmt.Errorf("make a place for the base: %w", err)
+		return fmt.Errorf("create a file for the base: %w", err)
 	}
 	defer rootfs.Close()
 	// The file has no name from now on: whatever ends this process, nothing is left.
@@ -86,7 +86,7 @@ func (b *Builder) bootstrapBase(ctx context.Context, spec base) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("make the base with mmdebstrap: %w", context.Cause(ctx))
 		}
-		return fmt.Errorf("make the base with mmdebstrap (it wants root and a network): %w\n%s", err, lastLines(log.String(), 8))
+		return fmt.Errorf("make the base with mmdebstrap (it needs root and a network): %w\n%s", err, lastLines(log.String(), 8))
 	}
 	if _, err := rootfs.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -119,17 +119,17 @@ func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roo
 	alone := append(slices.Clone(asRoot), llb.Network(llb.NetModeNone))
 	asInstaller := []llb.RunOption{llb.AddEnv("PATH", "/usr/local/bin:/usr/bin:/bin"), llb.AddMount("/media", media, llb.Readonly), llb.User(installer), llb.Network(llb.NetModeNone)}
 	// No script of an installed package has reached this place: the boxes of gates trust what is there.
-	root = step(root, title+"make a place for what is compiled", stepMark, "mkdir /usr/lib/agent-go && chown "+installer+" /usr/lib/agent-go\n", nil, alone...).Root()
-	root = step(root, title+"look for what is written in C", stepMark, string(find), roots, asInstaller...).Root()
+	root = step(root, title+"make a directory for compiled packages", stepMark, "mkdir /usr/lib/agent-go && chown "+installer+" /usr/lib/agent-go\n", nil, alone...).Root()
+	root = step(root, title+"look for packages written in C", stepMark, string(find), roots, asInstaller...).Root()
 	found, err := readBuilt(ctx, c, root, "usr/lib/agent-go/found")
 	if err != nil {
 		return root, err
 	}
 	if cgo && strings.TrimSpace(found) != "" {
 		root = step(root, title+"install "+strings.Join(cCompiler, " "), stepMark, "set -- '' '' --no-remove \"$@\"\n"+string(install), cCompiler, append(asRoot, out)...).Root()
-		root = step(root, title+"let what is written in C be compiled", stepMark, "touch /usr/lib/agent-go/cgo && chown "+installer+" /usr/lib/agent-go/cgo\n", nil, alone...).Root()
+		root = step(root, title+"allow C to be compiled", stepMark, "touch /usr/lib/agent-go/cgo && chown "+installer+" /usr/lib/agent-go/cgo\n", nil, alone...).Root()
 	}
-	return step(root, title+"compile what is imported", stepMark, string(compile), roots, asInstaller...).Root(), nil
+	return step(root, title+"compile imported packages", stepMark, string(compile), roots, asInstaller...).Root(), nil
 }
 
 // planCompiled returns what is known of the image before it is built, with packages written in C if cgo, and its digest.

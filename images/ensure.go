@@ -243,7 +243,7 @@ func (r *recipe) versionLabels(text string) (map[string]string, error) {
 	}
 	for tool, command := range r.Tools {
 		if labels[labelTool+tool] == "" {
-			return nil, fmt.Errorf("%q in the %s image names no version: %q", command, r.name, text)
+			return nil, fmt.Errorf("%q in the %s image prints no version: %q", command, r.name, text)
 		}
 	}
 	if len(moved) > 0 {

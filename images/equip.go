@@ -149,7 +149,7 @@ func (b *Builder) equipPlan(ctx context.Context, on Image, q Equipment, registry
 		}
 		if len(q.NPM) > 0 {
 			trust := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName(title+"transfer certificates"))
-			root = step(root, title+"make a place", stepMark, "mkdir -p /opt/agent && chown "+installer+" /opt/agent\n", nil, path, llb.User("0:0"), llb.Network(llb.NetModeNone)).Root()
+			root = step(root, title+"make a directory", stepMark, "mkdir -p /opt/agent && chown "+installer+" /opt/agent\n", nil, path, llb.User("0:0"), llb.Network(llb.NetModeNone)).Root()
 			root = step(root, title+"install "+strings.Join(q.NPM, " "), stepMark, string(install), q.NPM,
 				llb.AddEnv("PATH", "/usr/local/bin:/usr/bin:/bin"), llb.AddEnv("AGENT_NPM", registry), llb.AddMount("/srv", trust, llb.Readonly), llb.User(installer), out).Root()
 			root = step(root, title+"link to the programs", stepMark, linkScript, links, path, llb.User("0:0"), llb.Network(llb.NetModeNone)).Root()

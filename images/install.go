@@ -246,7 +246,7 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 		if root, err = debian(root, d, out); err != nil {
 			return root, ocispecs.ImageConfig{}, err
 		}
-		root = step(root, "[dependencies] make a place", stepMark, prepare, nil,
+		root = step(root, "[dependencies] make a directory", stepMark, prepare, nil,
 			llb.AddEnv("PATH", buildPath), llb.Network(llb.NetModeNone)).Root()
 		// The mount points are directories of every Debian: others would stay in the image.
 		files := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer manifests and lock files"))

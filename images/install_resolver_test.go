@@ -378,7 +378,7 @@ func TestWhatAPackageWantsFromElsewhereIsLeftOut(t *testing.T) {
 	}
 	t.Cleanup(func() { removeImage(t, e, img.ID) })
 	done, lacking := d.Told(img.Report)
-	if want := `"tool" wants "fork" from elsewhere than the registry: it is left out`; strings.Join(done, "; ") != want || len(lacking) > 0 {
+	if want := `"tool" wants "fork", which does not come from the registry: it is left out`; strings.Join(done, "; ") != want || len(lacking) > 0 {
 		t.Errorf("told %q, %q", done, lacking)
 	}
 	var found []string
@@ -436,7 +436,7 @@ func TestWhatTheRegistryDoesNotHaveIsLeftOut(t *testing.T) {
 		if name == "another version" {
 			missing = "tool"
 		}
-		if done, lacking := d.Told(img.Report); len(done) > 0 != (name == "yarn of another package") || strings.Join(lacking, "; ") != fmt.Sprintf("%q of npm is not installed: the registry does not have it; set NPM_CONFIG_REGISTRY to one that does, or ask for another version", missing) {
+		if done, lacking := d.Told(img.Report); len(done) > 0 != (name == "yarn of another package") || strings.Join(lacking, "; ") != fmt.Sprintf("the npm package %q is not installed: the registry does not have it; set NPM_CONFIG_REGISTRY to one that does, or ask for another version", missing) {
 			t.Errorf("%s: told %q, %q", name, done, lacking)
 		}
 		found := false

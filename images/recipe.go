@@ -77,7 +77,7 @@ func loadBase() (base, error) {
 // base, the specification, the scripts of the steps, the files and the guest.
 func load(name string, guest []byte) (*recipe, error) {
 	if name != Toolchain && name != Postgres && name != Runtime {
-		return nil, fmt.Errorf("image %q: there are only %s, %s and %s", name, Toolchain, Postgres, Runtime)
+		return nil, fmt.Errorf("unknown image %q: the images are %s, %s and %s", name, Toolchain, Postgres, Runtime)
 	}
 	b, err := loadBase()
 	if err != nil {

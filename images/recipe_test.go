@@ -39,7 +39,7 @@ func TestOnlyKnownImagesAreMade(t *testing.T) {
 	t.Parallel()
 	b := New(nil, nil, nil)
 	for _, name := range []string{"", "base", "../toolchain", "steps"} {
-		if _, err := b.Ensure(t.Context(), name); err == nil || !strings.Contains(err.Error(), "only toolchain, postgres and runtime") {
+		if _, err := b.Ensure(t.Context(), name); err == nil || !strings.Contains(err.Error(), "the images are toolchain, postgres and runtime") {
 			t.Errorf("Ensure(%q) gives %v", name, err)
 		}
 		if _, err := b.Find(t.Context(), name); err == nil {

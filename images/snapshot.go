@@ -281,7 +281,7 @@ func (b *Builder) remove(ctx context.Context, id string) ([]string, error) {
 	}
 	left, _, err := b.engine.ImageLabels(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("look whether image %.19s has gone: %w", id, err)
+		return nil, fmt.Errorf("check that image %.19s is gone: %w", id, err)
 	}
 	if left != "" {
 		return nil, nil

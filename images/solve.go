@@ -182,7 +182,7 @@ func platform(c gateway.Client) (ocispecs.Platform, error) {
 			return w.Platforms[0], nil
 		}
 	}
-	return ocispecs.Platform{}, errors.New("the engine's BuildKit names no platform that it builds for: use Docker 20.10 or newer")
+	return ocispecs.Platform{}, errors.New("the engine's BuildKit names no platform to build for: use Docker 20.10 or newer")
 }
 
 // imageJSON returns the image's configuration in the form that the exporter expects; the exporter adds the layers itself.

@@ -103,7 +103,7 @@ func (r *recipe) archivesFor(arch string) ([]archive, error) {
 		delete(others, a.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
-		return nil, fmt.Errorf("the %s image has no %s for %s, but for %s: use an engine on such a machine",
+		return nil, fmt.Errorf("the %s image has no %s for %s, only for %s: use an engine on such a machine",
 			r.name, name, arch, others[name])
 	}
 	return picked, nil

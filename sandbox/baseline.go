@@ -154,7 +154,7 @@ func engineChoices() []string {
 // engine that ignores a limit, for lack of kernel support or by its configuration, must not run a box.
 func deviations(wantConfig *container.Config, want *container.HostConfig, got container.InspectResponse) ([]string, error) {
 	if got.ContainerJSONBase == nil || got.HostConfig == nil || got.Config == nil {
-		return []string{"the engine does not tell the container's settings"}, nil
+		return []string{"the engine does not report the container's settings"}, nil
 	}
 	wanted, err := settings(want)
 	if err != nil {

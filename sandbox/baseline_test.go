@@ -176,7 +176,7 @@ func TestADeviationFromTheBaselineIsNoticed(t *testing.T) {
 		},
 		"as \"root\"":      func(c *container.InspectResponse) { c.Config.User = "root" },
 		"it runs [\"sh\"]": func(c *container.InspectResponse) { c.Config.Entrypoint = []string{"sh"} },
-		"does not tell":    func(c *container.InspectResponse) { c.ContainerJSONBase = nil },
+		"does not report":  func(c *container.InspectResponse) { c.ContainerJSONBase = nil },
 	} {
 		bad := clone(t, good)
 		change(&bad)

@@ -180,7 +180,7 @@ func (b *Box) begin(ctx context.Context, config *container.Config, host *contain
 		return err
 	}
 	if len(diffs) > 0 {
-		return fmt.Errorf("the engine did not take the box's limits, so it is not safe to run: %s", strings.Join(diffs, "; "))
+		return fmt.Errorf("the engine did not apply the box's limits, so it is not safe to run: %s", strings.Join(diffs, "; "))
 	}
 	if err := api.ContainerStart(ctx, b.id, container.StartOptions{}); err != nil {
 		return b.engine.wrap("start", err)

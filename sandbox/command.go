@@ -114,7 +114,7 @@ func (b *Box) died(ctx context.Context, cmd guest.Command, err error) (guest.Res
 		// The guest exits with 0 only when the stream to it ends, so the engine cut the connection.
 		return guest.Result{}, b.breaks(act, err)
 	}
-	b.broken = fmt.Errorf("box %s: it died when it ran %s", short(b.id), cmd.Args[0])
+	b.broken = fmt.Errorf("box %s died while it ran %s", short(b.id), cmd.Args[0])
 	b.lost = !late && !state.OOMKilled
 	res := guest.Result{Exit: state.ExitCode, Killed: true, TimedOut: late, OOM: state.OOMKilled}
 	if state.ExitCode == 128+9 {
@@ -146,7 +146,7 @@ func (b *Box) ended() (*container.State, error) {
 			return b.engine.wrap("inspect the ended box", err)
 		}
 		if state = got.State; state == nil || state.Running {
-			return fmt.Errorf("the stream to the box broke while it runs")
+			return fmt.Errorf("the stream to the box broke while the box was running")
 		}
 		return nil
 	})

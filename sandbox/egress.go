@@ -19,10 +19,10 @@ const (
 )
 
 // ReachedEgress is in Result.Reached when a command exceeded these bounds. Only the host counts, so no guest can claim it.
-const ReachedEgress = "its way out (1000 connections, 256 MiB)"
+const ReachedEgress = "network traffic (1000 connections, 256 MiB)"
 
 // errSpent ends the connections of a box that has used up its share.
-var errSpent = errors.New("the box has had all that may go through its way out")
+var errSpent = errors.New("the box has reached its limit of network traffic")
 
 // An Egress serves the connections that leave a box. *egress.Proxy is one.
 type Egress interface {

@@ -114,9 +114,9 @@ func TestABoxReachesWhatItMayAndNoMore(t *testing.T) {
 	}{
 		{"asks", []string{"ask", here}, "HTTP/1.1 200", []string{"ended by the server"}},
 		{"tunnels", []string{"ask", strconv.Quote("CONNECT " + g.place + " HTTP/1.1\r\n\r\nGET /here HTTP/1.0\r\n\r\n")}, "HTTP/1.1 200 Connection established", []string{"ended by the server"}},
-		{"asks for what is not on the list", []string{"ask", strconv.Quote("CONNECT other.example:443 HTTP/1.1\r\n\r\n")}, "HTTP/1.1 403", []string{"is not among"}},
-		{"asks for this machine", []string{"ask", strconv.Quote("GET http://127.0.0.1:22/ HTTP/1.1\r\n\r\n")}, "HTTP/1.1 403", []string{"is not among"}},
-		{"speaks as the guest", []string{"ask", strconv.Quote(frames)}, "HTTP/1.1 400", []string{"a proxy is asked for"}},
+		{"asks for what is not on the list", []string{"ask", strconv.Quote("CONNECT other.example:443 HTTP/1.1\r\n\r\n")}, "HTTP/1.1 403", []string{"may not reach"}},
+		{"asks for this machine", []string{"ask", strconv.Quote("GET http://127.0.0.1:22/ HTTP/1.1\r\n\r\n")}, "HTTP/1.1 403", []string{"may not reach"}},
+		{"speaks as the guest", []string{"ask", strconv.Quote(frames)}, "HTTP/1.1 400", []string{"a proxy takes only"}},
 		{"never reads", []string{"deaf", g.get("/endless"), here}, "HTTP/1.1 200", []string{"ended by the server", ""}},
 		{"leaves a process with a connection", []string{"linger", g.get("/endless")}, "", []string{""}},
 	} {

@@ -58,7 +58,7 @@ func (e *Engine) HandOver(ctx context.Context, ref string, again func(args []str
 		old, err := e.api.ContainerInspect(ctx, c.ID)
 		// A container that has gone since it was listed needs nothing.
 		if moot(err) != nil {
-			return e.wrap("look at a container of the agent", err)
+			return e.wrap("inspect a container of the agent", err)
 		}
 		if err != nil || old.Config.Image != ref || old.Image == wanted {
 			continue
@@ -79,7 +79,7 @@ func (e *Engine) settleHandOver(ctx context.Context, ref string) error {
 	for _, c := range list {
 		next, err := e.api.ContainerInspect(ctx, c.ID)
 		if moot(err) != nil {
-			return e.wrap("look at a successor", err)
+			return e.wrap("inspect a successor", err)
 		}
 		// One without the suffix is settled: its final name is the last thing that it gets.
 		if err != nil || next.Config.Image != ref || !strings.HasSuffix(next.Name, nextSuffix) {
@@ -101,16 +101,16 @@ func (e *Engine) settleHandOver(ctx context.Context, ref string) error {
 // succeed removes the old container and gives its name to a successor that works.
 func (e *Engine) succeed(ctx context.Context, old, next, name string) error {
 	if err := moot(e.api.ContainerRemove(ctx, old, container.RemoveOptions{Force: true})); err != nil {
-		return e.wrap("remove the old one", err)
+		return e.wrap("remove the old container", err)
 	}
-	return e.wrap("name its successor", e.api.ContainerRename(ctx, next, name))
+	return e.wrap("rename its successor", e.api.ContainerRename(ctx, next, name))
 }
 
 // revive starts the old container again, and removes the successor that does not work. The successor is removed last, because its
 // presence is what reveals a killed process.
 func (e *Engine) revive(ctx context.Context, old, next string) error {
 	if err := moot(e.api.ContainerStart(ctx, old, container.StartOptions{})); err != nil {
-		return e.wrap("start the old one again", err)
+		return e.wrap("start the old container again", err)
 	}
 	return e.wrap("remove its successor", moot(e.api.ContainerRemove(ctx, next, container.RemoveOptions{Force: true})))
 }
@@ -143,7 +143,7 @@ func (e *Engine) replace(ctx context.Context, old container.InspectResponse, arg
 		config.Hostname = "" // the engine's choice, as before
 	}
 	if err := e.inherited(ctx, &config, old.Image); err != nil {
-		return e.wrap("look at its image", err)
+		return e.wrap("inspect its image", err)
 	}
 	if config.Labels == nil {
 		config.Labels = map[string]string{}

@@ -32,7 +32,7 @@ const (
 )
 
 // errUnwanted is the cause with which the pool cancels a box that nobody took.
-var errUnwanted = errors.New("the box is not wanted any more")
+var errUnwanted = errors.New("the box is no longer wanted")
 
 // A PoolConfig bounds the boxes that wait. A field that is zero means the default in brackets.
 type PoolConfig struct {

@@ -146,10 +146,10 @@ func (p postgres) step(ctx context.Context, image string, mayStart bool) (dsn st
 	case errdefs.IsNotFound(err):
 		return "", false, p.trouble("create it", p.create(ctx, image), "see `agent doctor`")
 	case err != nil:
-		return "", false, p.trouble("look at it", err, "see `agent doctor`")
+		return "", false, p.trouble("inspect it", err, "see `agent doctor`")
 	case c.Config.Labels[serviceLabel] != pgService:
 		return "", false, &PostgresError{
-			Err:  fmt.Errorf("the container %s is somebody else's", p.container),
+			Err:  fmt.Errorf("the container %s does not belong to the agent", p.container),
 			Hint: "rename that container, or set AGENT_DATABASE_URL",
 		}
 	case c.Config.Labels[imageLabel] != image, c.State.Dead:
@@ -161,7 +161,7 @@ func (p postgres) step(ctx context.Context, image string, mayStart bool) (dsn st
 		return dsn, false, err
 	case !mayStart:
 		return "", false, &PostgresError{
-			Err:  fmt.Errorf("it ends by itself with code %d: %s", c.State.ExitCode, p.lastWords(ctx, c.ID)),
+			Err:  fmt.Errorf("it exits with status %d: %s", c.State.ExitCode, p.lastWords(ctx, c.ID)),
 			Hint: "fix that, or set AGENT_DATABASE_URL",
 		}
 	}
@@ -313,7 +313,7 @@ func (p postgres) stop(ctx context.Context, remove bool) error {
 	c, err := p.api.ContainerInspect(ctx, p.container)
 	switch {
 	case err == nil && c.Config.Labels[serviceLabel] != pgService:
-		return &PostgresError{Err: fmt.Errorf("the container %s is somebody else's", p.container), Hint: "stop it by hand if you mean it"}
+		return &PostgresError{Err: fmt.Errorf("the container %s does not belong to the agent", p.container), Hint: "stop it by hand if you mean it"}
 	case err == nil && remove:
 		err = p.discard(ctx, c.ID)
 	case err == nil:
@@ -349,7 +349,7 @@ func (p postgres) reachable() error {
 	}
 	return &PostgresError{
 		Err:  fmt.Errorf("the engine %s is on another machine, where its port cannot be reached", p.api.DaemonHost()),
-		Hint: "set AGENT_DATABASE_URL to a Postgres that this machine reaches",
+		Hint: "set AGENT_DATABASE_URL to a Postgres that this machine can reach",
 	}
 }
 

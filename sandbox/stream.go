@@ -50,7 +50,7 @@ func (s *stream) Read(p []byte) (int, error) {
 				return 0, err
 			}
 		default:
-			return 0, fmt.Errorf("the engine's stream has a piece of unknown kind %d", head[0])
+			return 0, fmt.Errorf("the engine's stream has a frame of unknown kind %d", head[0])
 		}
 	}
 	n, err := s.conn.Reader.Read(p[:min(len(p), int(s.left))])

@@ -34,20 +34,20 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 const startHint = "start Docker (on Debian: apt-get install docker.io), or set DOCKER_HOST to an engine elsewhere"
 
 // restartHint is the remedy for an engine that is stuck.
-const restartHint = "restart the engine (on Debian: systemctl restart docker), and look at its log"
+const restartHint = "restart the engine (on Debian: systemctl restart docker), and check its log"
 
 // diagnose explains why an engine did not answer. The client buries the cause of a failed dial in a sentence, so
 // diagnose dials once more.
 func diagnose(ctx context.Context, api *client.Client, err error) error {
 	unavailable := &UnavailableError{Host: api.DaemonHost(), Hint: startHint, Err: err}
 	if strings.HasPrefix(api.DaemonHost(), "http:") { // by ssh, which was started in any case
-		unavailable.Hint = "check that DOCKER_HOST is right, that ssh gets there without a question, and that docker is installed there"
+		unavailable.Hint = "check that DOCKER_HOST is right, that ssh connects without a prompt, and that docker is installed there"
 		return unavailable
 	}
 	conn, dialErr := api.Dialer()(ctx)
 	if dialErr == nil {
 		conn.Close()
-		unavailable.Hint = "look at the engine's log: something listens there but does not answer as an engine"
+		unavailable.Hint = "check the engine's log: something listens there but does not answer like an engine"
 		return unavailable
 	}
 	unavailable.Err = dialErr

@@ -72,7 +72,7 @@ type watching struct {
 }
 
 // errSilent means that an engine took a request and never answered.
-var errSilent = errors.New("it took the request and does not answer")
+var errSilent = errors.New("it accepted the request but does not answer")
 
 // RoundTrip makes the request and reports it.
 func (t watching) RoundTrip(q *http.Request) (*http.Response, error) {

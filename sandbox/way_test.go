@@ -53,12 +53,12 @@ func TestAGuestThatBreaksTheProtocolIsCutOff(t *testing.T) {
 		without            bool // without a way out
 	}{
 		{"more channels than there may be", crowd, "the link takes 16", false},
-		{"one number twice", open + open, "channel 1 beside 1 others", false},
-		{"no number", frame(wire.KindOpen, "x"), "with 1 bytes", false},
+		{"one number twice", open + open, "channel 1 after 1 others", false},
+		{"no number", frame(wire.KindOpen, "x"), "of 1 bytes", false},
 		{"credit that it has not", open + frame(wire.KindCredit, number(1)+number(1<<30)), "window", false},
-		{"a frame that it never sends", frame(wire.KindRun, "{}"), "none of a channel", false},
+		{"a frame that it never sends", frame(wire.KindRun, "{}"), "does not belong to a channel", false},
 		{"an endless frame", "\xff\xff\xff\xffp", "the limit is", false},
-		{"a channel that nobody allowed", open, "frame 'o' where 'E' belongs", true},
+		{"a channel that nobody allowed", open, "frame 'o' instead of 'E'", true},
 		{"an answer beside open channels", open + frame(wire.KindPiece, number(1)+"echo this") + ended, "", false},
 		{"a frame for a channel that never was", frame(wire.KindPiece, number(7)+"x") + ended, "", false},
 	} {

@@ -55,7 +55,7 @@ func TestWhatTheEngineLosesIsJudgedOnceMore(t *testing.T) {
 		if got := c.engine.started.Load(); got != c.starts {
 			t.Errorf("%s: %d boxes, want %d", name, got, c.starts)
 		}
-		if again := strings.Contains(detailsOf(r), "judged once more"); again != (name != "nothing lost") {
+		if again := strings.Contains(detailsOf(r), "judged again"); again != (name != "nothing lost") {
 			t.Errorf("%s: %s", name, detailsOf(r))
 		}
 	}

@@ -31,13 +31,13 @@ func TestARewrittenTestBlocksOnlyWhereItProvesLess(t *testing.T) {
 		held string // the kinds, with a question mark if they do not block
 		said string
 	}{
-		"another expectation": {test("assert price(10, 3) == 29"), "changed-test?", "fails on the program as it was: assert 30 == 29"},
+		"another expectation": {test("assert price(10, 3) == 29"), "changed-test?", "fails on the unpatched program: assert 30 == 29"},
 		"a name that is new": {
-			"from stock import LEAST\n" + test("assert price(LEAST, 3) == 29"), "changed-test?", "does not run on the program as it was: ImportError: cannot import name 'LEAST'",
+			"from stock import LEAST\n" + test("assert price(LEAST, 3) == 29"), "changed-test?", "does not run on the unpatched program: ImportError: cannot import name 'LEAST'",
 		},
-		"made to accept both":      {test("assert price(10, 3) in (29, 30)"), "changed-test weaker-test", "passes on the program as it was too"},
-		"both, in words unknown":   {test("assert price(10, 3) == (29 if price(11, 3) == 32 else 30)"), "changed-test", "passes on the program as it was too"},
-		"emptied":                  {test("pass"), "changed-test weaker-test", "passes on the program as it was too"},
+		"made to accept both":      {test("assert price(10, 3) in (29, 30)"), "changed-test weaker-test", "passes on the unpatched program too"},
+		"both, in words unknown":   {test("assert price(10, 3) == (29 if price(11, 3) == 32 else 30)"), "changed-test", "passes on the unpatched program too"},
+		"emptied":                  {test("pass"), "changed-test weaker-test", "passes on the unpatched program too"},
 		"emptied, with a new name": {"from stock import LEAST\n" + test("price(LEAST, 3)"), "changed-test? weaker-test", "does not run"},
 	} {
 		cs := verifytest.Change(t, s.base, map[string]string{"stock.py": program, "test_stock.py": c.test})

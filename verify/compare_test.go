@@ -220,7 +220,7 @@ func TestWhatCouldNotBeJudgedBeforeIsSkipped(t *testing.T) {
 	t.Parallel()
 	static := check.Check{Name: python.MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Judge: compare.JudgeFindings}
 	blocked := check.Outcome{Blocked: "bad.py: invalid syntax", Findings: []check.Finding{{File: "bad.py", Rule: "syntax"}}}
-	late := check.Outcome{Verdict: check.Timeout, Detail: "mypy did not end within 5m0s"}
+	late := check.Outcome{Verdict: check.Timeout, Detail: "mypy did not finish within 5m0s"}
 	trouble := check.Outcome{Verdict: check.Infra, Detail: "gone"}
 	for _, c := range []struct {
 		name       string

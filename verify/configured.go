@@ -42,7 +42,7 @@ func (s *session) configured(ctx context.Context, def check.Check, b check.Bench
 	}
 	if !own.Empty() {
 		if err := b.Box.Apply(ctx, own); err != nil {
-			return check.Infraf("put the patch's configuration in place: %v", err)
+			return check.Infraf("apply the patch's configuration: %v", err)
 		}
 		out.Detail += ", with its configuration as before the patch"
 	}
@@ -67,7 +67,7 @@ func (s *session) loaded(ctx context.Context, def check.Check, b check.Bench, cs
 		return own, check.Outcome{}
 	}
 	if err := b.Box.Apply(ctx, may.Reverse()); err != nil {
-		return own, check.Infraf("put the configuration back: %v", err)
+		return own, check.Infraf("restore the configuration: %v", err)
 	}
 	b.View = s.base
 	files, out, done := def.Closure.Files(ctx, b)
@@ -79,7 +79,7 @@ func (s *session) loaded(ctx context.Context, def check.Check, b check.Bench, cs
 		return own, check.Outcome{}
 	}
 	if err := b.Box.Apply(ctx, others); err != nil {
-		return own, check.Infraf("put the patch in place: %v", err)
+		return own, check.Infraf("apply the patch: %v", err)
 	}
 	if files, out, done = def.Closure.Files(ctx, b); !done {
 		return own, out
@@ -87,7 +87,7 @@ func (s *session) loaded(ctx context.Context, def check.Check, b check.Bench, cs
 	// Files that only the patch makes it load are not configuration of the base, nor are the files that lead to them.
 	if slices.ContainsFunc(files, among(others)) {
 		if err := b.Box.Apply(ctx, others.Reverse()); err != nil {
-			return own, check.Infraf("put the configuration back: %v", err)
+			return own, check.Infraf("restore the configuration: %v", err)
 		}
 		return may, check.Outcome{}
 	}
@@ -101,12 +101,12 @@ func (s *session) beside(ctx context.Context, def check.Check, b check.Bench, cs
 		return out
 	}
 	if err := b.Box.Apply(ctx, back.Reverse()); err != nil {
-		return check.Infraf("take a part of the patch back: %v", err)
+		return check.Infraf("revert part of the patch: %v", err)
 	}
 	b.View, b.Known = check.NewView(s.req.Base, rest), nil
 	also := def.Run(ctx, b)
 	if err := b.Box.Apply(ctx, back); err != nil {
-		return check.Infraf("put the patch in place: %v", err)
+		return check.Infraf("apply the patch: %v", err)
 	}
 	if out.Ending != nil {
 		s.results.heldBack(def.Name, back, !out.Ending.Crashed() && (also.Ending == nil || also.Ending.Crashed()))
@@ -157,7 +157,7 @@ func (r *results) heldBack(name string, own workspace.Changeset, fails bool) {
 	defer r.mu.Unlock()
 	reason := "The gate " + name + " starts it."
 	if fails {
-		reason = "The gate " + name + " starts it, and fails with it as it was before the patch."
+		reason = "The gate " + name + " starts it, and fails with the version from before the patch."
 	}
 	for _, c := range own.Changes {
 		r.configuring = append(r.configuring, policy.Hold{Path: c.Path, Kind: policy.Tooling, Block: true, Reason: reason})
@@ -225,7 +225,7 @@ func asBrought(g check.Gate) check.Gate {
 	g.Verdict, g.Findings = check.Policy, slices.Clone(g.Findings)
 	for i := range g.Findings {
 		f := &g.Findings[i]
-		f.Message = check.Join([]string{f.Rule, f.Message}, ": ") + " (with the configuration before the patch; that of the patch allows it)"
+		f.Message = check.Join([]string{f.Rule, f.Message}, ": ") + " (with the configuration before the patch; the patch's configuration allows it)"
 		f.Rule = trial.RuleConfigured
 	}
 	return g

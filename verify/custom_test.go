@@ -29,9 +29,9 @@ func TestGatesThatNobodyCanMeanAreRefused(t *testing.T) {
 		"timeout of 2h0m0s is not":         {{Name: "a", Command: run, Timeout: 2 * time.Hour}},
 		"timeout of -1s is not":            {{Name: "a", Command: run, Timeout: -time.Second}},
 		`when is "never"`:                  {{Name: "a", Command: run, When: "never"}},
-		`no language "pyton"`:              {{Name: "a", Command: run, Languages: []string{"python", "pyton"}}},
-		`no language "."`:                  {{Name: "a", Command: run, Languages: []string{"."}}},
-		"17 gates are more than 16":        slices.Repeat([]CustomGate{{Name: "a", Command: run}}, 17),
+		`unknown language "pyton"`:         {{Name: "a", Command: run, Languages: []string{"python", "pyton"}}},
+		`unknown language "."`:             {{Name: "a", Command: run, Languages: []string{"."}}},
+		"17 gates, at most 16 are allowed": slices.Repeat([]CustomGate{{Name: "a", Command: run}}, 17),
 	} {
 		if err := CheckGates(list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -158,7 +158,7 @@ func TestAGateIsHeldToWhatItStartedBefore(t *testing.T) {
 		for _, h := range r.Holds {
 			if h.Kind == policy.Tooling && h.Block && strings.Contains(h.Reason, "words") {
 				held += h.Path
-				if strings.Contains(h.Reason, "fails with it") {
+				if strings.Contains(h.Reason, "fails with the version") {
 					held += " fails"
 				}
 			}

@@ -55,7 +55,7 @@ func (s *session) narrow(ctx context.Context) {
 			s.keepLong(ctx, name)
 			for _, out := range []check.Outcome{cand, base} {
 				if out.Verdict != "" {
-					s.results.note(fmt.Sprintf("the files of tests that the patch is about, %d, did not judge it either: %s", len(files), cmp.Or(out.Detail, string(out.Verdict))))
+					s.results.note(fmt.Sprintf("the test files that the patch is about (%d) did not judge it either: %s", len(files), cmp.Or(out.Detail, string(out.Verdict))))
 					break
 				}
 			}
@@ -102,11 +102,11 @@ func (r *results) narrowed(name string, files int, base, cand, old check.Outcome
 	defer r.mu.Unlock()
 	r.near[name] = ""
 	if files > 0 && len(base.Tests)+len(cand.Tests) > 0 && base.Verdict == "" && cand.Verdict == "" {
-		said := "the file of tests that the patch is about"
+		said := "the test file that the patch is about"
 		if files > 1 {
-			said = fmt.Sprintf("the %d files of tests that the patch is about", files)
+			said = fmt.Sprintf("the %d test files that the patch is about", files)
 		}
-		r.near[name] = fmt.Sprintf("nothing ran but %s, since all tests did not end within %s before it", said, r.request.Config.Timeout)
+		r.near[name] = fmt.Sprintf("only %s ran, because the tests did not all finish within %s before the patch", said, r.request.Config.Timeout)
 		if at := r.base[name].Running; at != "" {
 			r.near[name] += ", when " + check.Shorten(at) + " was running"
 		}

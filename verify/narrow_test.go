@@ -41,7 +41,7 @@ func narrowed(t *testing.T, language, program string, honest bool) {
 	s.config.Timeout = 15 * time.Second
 	r := s.verify(t, map[string]string{program: strings.Replace(files[program], "count * 3", "count * 4", 1)})
 	i := slices.IndexFunc(r.Gates, func(g Gate) bool { return g.Name == check.GateTests })
-	if r.Verdict != Fail || i < 0 || len(r.Gates[i].Findings) != 1 || !strings.Contains(r.Gates[i].Detail, "nothing ran but the file of tests that the patch is about, since all tests did not end within 15s before it"+runs[language]) {
+	if r.Verdict != Fail || i < 0 || len(r.Gates[i].Findings) != 1 || !strings.Contains(r.Gates[i].Detail, "only the test file that the patch is about ran, because the tests did not all finish within 15s before the patch"+runs[language]) {
 		t.Errorf("%s, a fault: %+v", language, r)
 	}
 	if !honest {
@@ -49,7 +49,7 @@ func narrowed(t *testing.T, language, program string, honest bool) {
 	}
 	r = s.verify(t, map[string]string{program: strings.Replace(files[program], "count * 3", "3 * count", 1)})
 	if r.Verdict != Pass || len(r.Holds) > 0 || !slices.ContainsFunc(r.Unproven, func(u Unproven) bool {
-		return u.Kind == audit.NotRun && u.Part && strings.Contains(u.Reason, "the file of tests that the patch is about") && strings.Contains(u.Reason, "AGENT_TIMEOUT")
+		return u.Kind == audit.NotRun && u.Part && strings.Contains(u.Reason, "the test file that the patch is about") && strings.Contains(u.Reason, "AGENT_TIMEOUT")
 	}) {
 		t.Errorf("%s, no fault: %+v", language, r)
 	}
@@ -81,7 +81,7 @@ func TestThatASuiteIsLongIsRememberedForADay(t *testing.T) {
 		boxes.started = map[string]int{}
 		r := s.verify(t, map[string]string{"price.py": strings.Replace(files["price.py"], "count * 3", with, 1)})
 		i := slices.IndexFunc(r.Gates, func(g Gate) bool { return g.Name == check.GateTests })
-		if i < 0 || !strings.Contains(r.Gates[i].Detail, "nothing ran but the file of tests that the patch is about") || (r.Verdict == Pass) != (with != "count * 4") {
+		if i < 0 || !strings.Contains(r.Gates[i].Detail, "only the test file that the patch is about ran") || (r.Verdict == Pass) != (with != "count * 4") {
 			t.Errorf("%s: %+v", why, r)
 		}
 		if got := boxes.started["baseline-"+check.GroupTests] > 0; got != whole {

@@ -83,7 +83,7 @@ func TestESLintMayBeTakenAway(t *testing.T) {
 	}{
 		"it is gone":        {found, check.Outcome{Blocked: node.Absent("eslint", ".")}, "", "not judged: eslint of package.json is not installed"},
 		"it says it is":     {found, check.Outcome{Blocked: "eslint ended with exit status 2: eslint of package.json is not installed: x"}, check.Fail, ""},
-		"it was never here": {check.Outcome{Blocked: node.Absent("eslint", ".")}, check.Outcome{Blocked: node.Absent("eslint", ".")}, "", "not judged: already before"},
+		"it was never here": {check.Outcome{Blocked: node.Absent("eslint", ".")}, check.Outcome{Blocked: node.Absent("eslint", ".")}, "", "not judged: even before"},
 		"it breaks":         {check.Outcome{}, check.Outcome{Blocked: "eslint ended with exit status 2"}, check.Fail, ""},
 		"it finds":          {check.Outcome{}, found, check.Fail, ""},
 		"it found":          {found, found, check.Pass, ""},

@@ -170,7 +170,7 @@ func (s *session) groups(cand check.View) map[string][]check.Check {
 // reason returns why a gate has nothing to do on either side, or "".
 func (s *session) reason(def check.Check, cand check.View) string {
 	if s.gates != nil && !slices.Contains(s.gates, def.Gate) {
-		return "not asked"
+		return "not asked for"
 	}
 	if def.Name == smoke.ProgramName {
 		if len(s.after.Args) > 0 {
@@ -252,7 +252,7 @@ func (s *session) check(ctx context.Context, box check.Runner, defs []check.Chec
 		// In this order: ruff must be asked while the new files are in place.
 		refused = tryConfig(ctx, b, config)
 		if err := box.Apply(ctx, config.Reverse()); err != nil {
-			s.staticInfra(fmt.Errorf("put the configuration back: %w", err), defs, false)
+			s.staticInfra(fmt.Errorf("restore the configuration: %w", err), defs, false)
 			return
 		}
 		b.View = check.NewView(s.req.Base, judged)
@@ -295,7 +295,7 @@ func (s *session) syntax(ctx context.Context, b check.Bench) bool {
 // syntaxBefore checks files of the base: it takes the patch back and then applies it again.
 func (s *session) syntaxBefore(ctx context.Context, box check.Runner, old []string) check.Outcome {
 	if err := box.Apply(ctx, s.final.Reverse()); err != nil {
-		return check.Infraf("take the patch back: %v", err)
+		return check.Infraf("revert the patch: %v", err)
 	}
 	out := syntax.Run(ctx, s.bench(box, s.base, check.Entry{}), old)
 	if err := box.Apply(ctx, s.final); err != nil {
@@ -324,7 +324,7 @@ func (s *session) program(ctx context.Context, def check.Check) {
 		return
 	}
 	if out, ok := s.timedOut(def); ok {
-		s.results.note(fmt.Sprintf("not all tests are run: %s did not end within %s at %s; they are tried again a day after", def.Name, s.req.Config.Timeout, s.since[def.Name].UTC().Format("15:04 UTC")))
+		s.results.note(fmt.Sprintf("not all tests are run: %s did not finish within %s at %s; they are tried again a day later", def.Name, s.req.Config.Timeout, s.since[def.Name].UTC().Format("15:04 UTC")))
 		s.results.candidate(def.Name, out)
 		return
 	}

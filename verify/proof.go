@@ -79,7 +79,7 @@ func prove(ctx context.Context, b check.Bench, list []check.Check) map[string]st
 		if err := b.Box.Apply(ctx, files.Reverse()); err != nil {
 			// The box is unusable for the remaining checks.
 			for _, next := range list[i+1:] {
-				reasons[next.Name] = fmt.Sprintf("not proved: take the planted faults of %s away: %v", c.Name, err)
+				reasons[next.Name] = fmt.Sprintf("not proved: remove the planted faults of %s: %v", c.Name, err)
 			}
 			break
 		}

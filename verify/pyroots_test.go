@@ -132,7 +132,7 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 		told       string
 	}{
 		{"sound", tests(sound, "b/t.py::x passed"), tests(sound, "b/t.py::x passed"), check.Pass, ""},
-		{"before, and nothing new", tests(broken, "b/t.py::x passed"), tests(broken, "a/t.py::x failed", "b/t.py::x passed"), check.Pass, "a not judged: already before the patch, gone"},
+		{"before, and nothing new", tests(broken, "b/t.py::x passed"), tests(broken, "a/t.py::x failed", "b/t.py::x passed"), check.Pass, "a not judged: even before the patch, gone"},
 		{"before, and a fault beside it", tests(broken, "b/t.py::x passed"), tests(broken, "b/t.py::x failed"), check.Fail, "b/t.py::x"},
 		{"before, lost with it", tests(broken, "a/t.py::x passed"), tests(broken), check.Pass, "a not judged"},
 		{"mended", tests(broken), tests(sound, "a/t.py::x failed"), check.Pass, "a not judged"},

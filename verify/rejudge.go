@@ -174,7 +174,7 @@ func (r *results) approve(name string, g check.Gate) check.Gate {
 	}
 	for i, f := range g.Findings {
 		if i == maxApproved {
-			g.Detail += fmt.Sprintf("; %d more of which less is proved than before", len(g.Findings)-i)
+			g.Detail += fmt.Sprintf("; %d more that prove less than before", len(g.Findings)-i)
 			break
 		}
 		r.approved[name] = append(r.approved[name], policy.Hold{Path: f.File, Kind: trial.ApprovedBy[f.Rule], Block: true, Reason: f.Message})

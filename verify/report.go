@@ -134,7 +134,7 @@ type Event struct {
 // Uninstalled returns the report for a workspace whose packages could not be installed: for a missing tool it names
 // that as the cause, and does not suggest a lock file as the cure.
 func (r Report) Uninstalled() Report {
-	const cause = ", since it could not be"
+	const cause = ", because it could not be"
 	r.Unproven, r.Skipped = slices.Clone(r.Unproven), slices.Clone(r.Skipped)
 	for i := range r.Unproven {
 		r.Unproven[i].Reason = strings.ReplaceAll(r.Unproven[i].Reason, node.AbsentCure, cause)

@@ -184,7 +184,7 @@ func (s *session) rerun(ctx context.Context, purpose string, defs []check.Check,
 			err = box.Apply(ctx, cs)
 		}
 		if err != nil {
-			s.results.note(fmt.Sprintf("%s not run once more: %v", defs[0].Name, err))
+			s.results.note(fmt.Sprintf("%s not run again: %v", defs[0].Name, err))
 			return
 		}
 		for _, def := range defs {

@@ -271,7 +271,7 @@ func (r *results) judge(name string) {
 		}
 		return
 	default:
-		g.Detail += "; --allow tooling judges by the configuration of the patch instead"
+		g.Detail += "; --allow tooling judges by the patch's configuration instead"
 	}
 	if reason == "" && r.trials[name].Ask(g, base, cand, r.diff) {
 		return
@@ -382,9 +382,9 @@ func judge(def check.Check, base, cand check.Outcome, unproven string, d check.D
 		if cand.Blocked != "" && !check.SameMessage(base.Blocked, cand.Blocked) && g.Verdict == check.Fail {
 			return g, ""
 		}
-		return check.Gate{}, "not judged: already before the patch, " + base.Blocked
+		return check.Gate{}, "not judged: even before the patch, " + base.Blocked
 	case cand.Verdict == "" && base.Verdict != "" && (def.Group == check.GroupStatic || slices.Contains(node.OwnGroups, def.Group)):
-		return check.Gate{}, "not judged: already before the patch, " + base.Detail
+		return check.Gate{}, "not judged: even before the patch, " + base.Detail
 	}
 	g := def.Judge(base, cand, d)
 	if g.Verdict == "" {

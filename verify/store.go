@@ -42,7 +42,7 @@ func standing(snapshot, installed string) string {
 
 // Definitions is raised whenever a gate's command or the reading of its output changes: judgements under another value
 // may differ, so baselines and proofs are made anew.
-const Definitions = "29"
+const Definitions = "30"
 
 // definitionDigest identifies everything that shapes an outcome besides the snapshot and the image, for a cache key.
 // It covers the whole configuration for every gate: configurations change rarely, and one digest is easy to trust.

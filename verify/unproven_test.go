@@ -41,7 +41,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 	}{
 		"no runner for them": {
 			files: map[string]string{"lib.rb": "X = 1\n", "notes.json": "1\n", "spec/lib_spec.rb": "describe(1) {}\n", "spec/b_spec.rb": "describe(2) {}\n"}, patch: map[string]string{"notes.json": "2\n"},
-			want: "tests no-runner none: no test ran: 2 test files of Ruby were found (spec/b_spec.rb) and nothing here runs them",
+			want: "tests no-runner none: no test ran: 2 Ruby test files were found (spec/b_spec.rb) and nothing here runs them",
 		},
 		"no runner for them in several projects": {
 			files: map[string]string{
@@ -49,11 +49,11 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 				"a/x.test.js": "describe('x', () => {});\n", "b/x.test.js": "describe('x', () => {});\n", "b/y.test.js": "describe('y', () => {});\n",
 			},
 			patch: map[string]string{"notes.json": "2\n"},
-			want:  "tests no-runner none: no test ran: 3 test files of JavaScript were found in 2 projects (a, b) and nothing here runs them",
+			want:  "tests no-runner none: no test ran: 3 JavaScript test files were found in 2 projects (a, b) and nothing here runs them",
 		},
 		"and a language that nothing reads": {
 			files: map[string]string{"src/main.rs": "fn main() {}\n\n#[test]\nfn x() {}\n"}, patch: map[string]string{"src/main.rs": "fn main() { }\n\n#[test]\nfn x() {}\n"},
-			want: "tests no-runner none: no test ran: 1 test file of Rust was found (src/main.rs)\nsyntax no-gate none: no gate reads Rust: src/main.rs",
+			want: "tests no-runner none: no test ran: 1 Rust test file was found (src/main.rs)\nsyntax no-gate none: no gate reads Rust: src/main.rs",
 			held: true,
 		},
 		"a runner that is not installed": {
@@ -68,24 +68,24 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		"a script without a test": {
 			files: map[string]string{"package.json": `{"scripts": {"test": "xo && npm run types", "types": "tsc --noEmit"}}`, "lib.js": "module.exports = 1;\n", "lib.test.js": nodeTest},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
-			want:  "tests script none: no test ran: 1 test file of JavaScript was found (lib.test.js) and nothing that the test script of package.json starts tests anything: xo, tsc --noEmit; a [[gate]]",
+			want:  "tests script none: no test ran: 1 JavaScript test file was found (lib.test.js) and no command that the test script of package.json starts tests anything: xo, tsc --noEmit; a [[gate]]",
 			held:  true,
 		},
 		"a script that needs a browser": {
 			files: map[string]string{"package.json": `{"scripts": {"test": "node test.cjs && karma start"}}`, "lib.js": "module.exports = 1;\n", "test.cjs": "require(\"./lib.js\");\n"},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
-			want:  "tests no-runner part: not all tests ran: nothing here can run this of the test script of package.json: karma start; a [[gate]]",
+			want:  "tests no-runner part: not all tests ran: nothing here can run this part of the test script of package.json: karma start; a [[gate]]",
 		},
 		"a command that fails before": {
 			files: map[string]string{"package.json": `{"scripts": {"test": "bun test"}}`, "lib.js": "module.exports = 1;\n"},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
-			want:  "tests no-runner none: no test judged the patch: test script: not judged: already before the patch, bun test failed: exit status 127",
+			want:  "tests no-runner none: no test judged the patch: test script: not judged: even before the patch, bun test failed: exit status 127",
 			held:  true,
 		},
 		"one of two commands fails before": {
 			files: map[string]string{"package.json": `{"scripts": {"test": "node a.cjs; node b.cjs"}}`, "lib.js": "module.exports = 1;\n", "a.cjs": "require(\"./lib.js\");\n", "b.cjs": "throw 1\n"},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
-			want:  "tests not-judged part: not all tests ran: not judged: already before the patch, node b.cjs failed: exit status 1",
+			want:  "tests not-judged part: not all tests ran: not judged: even before the patch, node b.cjs failed: exit status 1",
 		},
 		"all are skipped": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": skipping}, patch: map[string]string{"lib.py": "x = 2\n"},
@@ -99,7 +99,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		},
 		"a runner that gives up": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": passing, "pytest.ini": "[pytest]\nminversion = 99\n"}, patch: map[string]string{"lib.py": "x = 2\n"},
-			want: "tests not-judged none: no test ran: pytest: not judged: already before the patch",
+			want: "tests not-judged none: no test ran: pytest: not judged: even before the patch",
 			held: true,
 		},
 		"there are none": {
@@ -154,7 +154,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		"a gate that runs something else": {
 			files: map[string]string{"lib.json": "1\n", "spec/lib_spec.rb": "describe(1) {}\n"}, patch: map[string]string{"lib.json": "2\n"},
 			gates: []CustomGate{{Name: "licence", Command: []string{"true"}}},
-			want:  "tests no-runner none: no test ran: 1 test file of Ruby was found",
+			want:  "tests no-runner none: no test ran: 1 Ruby test file was found",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

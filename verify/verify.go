@@ -126,7 +126,7 @@ func (v *Verifier) Verify(ctx context.Context, req Request, emit func(Event)) (R
 	// What fails because the engine restarts says nothing about the patch.
 	if s.lost.Load() && ctx.Err() == nil && v.awaitEngine(ctx, req) {
 		s = newSession(v, req, emit)
-		s.results.note("the engine lost a box: everything was judged once more")
+		s.results.note("the engine lost a box: everything was judged again")
 		s.run(ctx)
 	}
 	// An incomplete report would look like one with fewer findings.

@@ -58,7 +58,7 @@ func TestARewrittenTestIsWeighed(t *testing.T) {
 	}{
 		"weaker": {map[string]rewrite{"Python": weakerPythonTests[0], "Go": weakerGoTests[0], "JavaScript": weakerNodeTests[0]}, "proves less than before: c%/prog"},
 		"in two steps": {
-			map[string]rewrite{"Python": weakerPythonTests[24], "Go": weakerGoTests[11], "JavaScript": weakerNodeTests[9]}, "the test of before the last promotions failed, the new one passes",
+			map[string]rewrite{"Python": weakerPythonTests[24], "Go": weakerGoTests[11], "JavaScript": weakerNodeTests[9]}, "the test from before the last promotions failed, the new one passes",
 		},
 		"as strong":                  {map[string]rewrite{"Python": honestPythonTests[6], "Go": honestGoTests[1], "JavaScript": honestNodeTests[1]}, ""},
 		"it knew what is no promise": {map[string]rewrite{"Python": honestPythonTests[len(honestPythonTests)-2], "Go": honestGoTests[13], "JavaScript": honestNodeTests[15]}, ""},
@@ -87,7 +87,7 @@ func TestARewrittenTestIsWeighed(t *testing.T) {
 					t.Errorf("%s: %q, want %q", p, got, c.want)
 				}
 			}
-			if g := find(t, r, check.GateTests); strings.Count(g.Detail, "rewritten tests measured by") != len(c.rows) {
+			if g := find(t, r, check.GateTests); strings.Count(g.Detail, "rewritten tests measured with") != len(c.rows) {
 				t.Errorf("the gate says %q", g.Detail)
 			}
 		})

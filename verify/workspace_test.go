@@ -97,7 +97,7 @@ func TestWorkspaceThatCannotBeJudgedBeforeIsNotBlamedOnThePatch(t *testing.T) {
 	for name, want := range map[string]string{
 		check.GateLint: "ruff does not accept the workspace's configuration", check.GateTypes: "legacy.py: ", check.GateTests: "requires pytest-99",
 	} {
-		if got := skipped(r, name); !strings.Contains(got, "already before the patch") || !strings.Contains(got, want) {
+		if got := skipped(r, name); !strings.Contains(got, "even before the patch") || !strings.Contains(got, want) {
 			t.Errorf("%s: skipped with %q, want %q", name, got, want)
 		}
 	}

@@ -32,7 +32,7 @@ func TestGatesThatAreWrongAreRefused(t *testing.T) {
 	t.Parallel()
 	const user = "[[gate]]\nname = \"a\"\ncommand = \"true\"\n"
 	for text, want := range map[string]string{
-		"name = \"lint\"\ncommand = \"x\"":                       `"lint": the agent has a gate or a check of that name`,
+		"name = \"lint\"\ncommand = \"x\"":                       `"lint": the agent has a gate or a check with that name`,
 		"name = \"b\"":                                           `"b": it has no command`,
 		"name = \"b\"\ncommand = []":                             `"b": it has no command`,
 		"name = \"b\"\ncommand = \"  \"":                         `"b": it has no command`,
@@ -40,7 +40,7 @@ func TestGatesThatAreWrongAreRefused(t *testing.T) {
 		"name = \"b\"\ncommand = \"x\"\nwhen = \"never\"":        `when is "never"`,
 		"name = \"b\"\ncommand = \"x\"\ntimeout = \"soon\"":      `invalid duration "soon"`,
 		"name = \"b\"\ncommand = \"x\"\ntimeout = \"3h\"":        "is not between 1s and 1h",
-		"name = \"b\"\ncommand = \"x\"\nlanguages = [\"pyton\"]": `no language "pyton"`,
+		"name = \"b\"\ncommand = \"x\"\nlanguages = [\"pyton\"]": `unknown language "pyton"`,
 		"name = \"b\"\ncommand = \"x\"\nshell = true":            `no key "gate.shell"`,
 		// A workspace must not replace a gate of its user.
 		"name = \"a\"\ncommand = \"false\"": `two gates are named "a"`,

@@ -41,7 +41,7 @@ func TestAPromotionWithoutATestSaysSo(t *testing.T) {
 		file := write(t, filepath.Join(t.TempDir(), "patch"), text)
 		return ask(run.ExitDone, append([]string{"sandbox", "run", "--workspace", dir, "--patch", file, "--yes", "--allow", "unproven"}, args...)...)
 	}
-	const why = "no test ran: 1 test file of JavaScript was found (lib.test.js) and nothing that the test script of package.json starts tests anything: xo; " +
+	const why = "no test ran: 1 JavaScript test file was found (lib.test.js) and no command that the test script of package.json starts tests anything: xo; " +
 		"a [[gate]] in agent.toml can"
 	if got := lastLine(patch("1", "2").stdout); got != "promoted, but "+why {
 		t.Errorf("the last line is %q", got)

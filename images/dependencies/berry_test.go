@@ -125,7 +125,7 @@ func TestLocksOfYarnTwoAreThoseOfYarnOne(t *testing.T) {
 	// A lock file that cannot be read chooses no versions.
 	for _, lock := range []string{"__metadata:\n  version: 8\nmocha: [\n", "__metadata: x\n\"mocha@npm:^11.7.5\": [1]\n"} {
 		files["yarn.lock"] = []byte(lock)
-		if got := Read(files); got.steps[0].kind != "npm-unlocked" || !strings.Contains(strings.Join(got.Notes, "\n"), "yarn.lock, which is of Yarn 2 or newer, is not read") {
+		if got := Read(files); got.steps[0].kind != "npm-unlocked" || !strings.Contains(strings.Join(got.Notes, "\n"), "yarn.lock, written by Yarn 2 or newer, is not read") {
 			t.Errorf("%q: %+v, %q", lock, got.steps, got.Notes)
 		}
 	}

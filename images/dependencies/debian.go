@@ -17,11 +17,11 @@ var debianName = lazyregexp.New(`^[a-z0-9][a-z0-9+.-]{0,98}[a-z0-9+.]$`)
 // CheckDebian rejects names that no Debian package can have.
 func CheckDebian(names []string) error {
 	if len(names) > maxDebian {
-		return fmt.Errorf("%d packages of Debian are more than %d", len(names), maxDebian)
+		return fmt.Errorf("%d Debian packages, at most %d are allowed", len(names), maxDebian)
 	}
 	for _, name := range names {
 		if !debianName.MatchString(name) {
-			return fmt.Errorf("%.100q is no name of a Debian package: small letters, digits, +, - and . make one", name)
+			return fmt.Errorf("%.100q is not the name of a Debian package: use lower-case letters, digits, +, - and .", name)
 		}
 	}
 	return nil

@@ -81,38 +81,38 @@ func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) 
 		files map[string][]byte
 		note  string // "" if the file is taken with its content changed
 	}{
-		"npm address":        {texts("package.json", `{"dependencies":{"x":"http://127.0.0.1/x.tgz"}}`), "elsewhere"},
+		"npm address":        {texts("package.json", `{"dependencies":{"x":"http://127.0.0.1/x.tgz"}}`), "does not come from the registry"},
 		"npm git":            {texts("package.json", `{"dependencies":{"x":"git+ssh://evil/x"}}`), "ask for a version of it there, or keep it in the workspace"},
-		"npm repository":     {texts("package.json", `{"devDependencies":{"x":"evil/x"}}`), "elsewhere"},
-		"npm override":       {texts("package.json", `{"dependencies":{"x":"1"},"overrides":{"y":{"z":"https://evil/z.tgz"}}}`), "elsewhere"},
-		"npm lock address":   {texts("package.json", numberPackage, "package-lock.json", lock("http://169.254.169.254/latest")), "elsewhere"},
-		"npm lock escaped":   {texts("package.json", numberPackage, "package-lock.json", lock(`\u0067it+https://evil/x`)), "elsewhere"},
+		"npm repository":     {texts("package.json", `{"devDependencies":{"x":"evil/x"}}`), "does not come from the registry"},
+		"npm override":       {texts("package.json", `{"dependencies":{"x":"1"},"overrides":{"y":{"z":"https://evil/z.tgz"}}}`), "does not come from the registry"},
+		"npm lock address":   {texts("package.json", numberPackage, "package-lock.json", lock("http://169.254.169.254/latest")), "does not come from the registry"},
+		"npm lock escaped":   {texts("package.json", numberPackage, "package-lock.json", lock(`\u0067it+https://evil/x`)), "does not come from the registry"},
 		"npm lock link":      {texts("package.json", numberPackage, "package-lock.json", `{"packages":{"node_modules/x":{"resolved":"p/x","link":true}}}`), ""},
-		"npm lock one":       {texts("package.json", numberPackage, "package-lock.json", `{"dependencies":{"x":{"version":"git+https://evil/x"}}}`), "elsewhere"},
+		"npm lock one":       {texts("package.json", numberPackage, "package-lock.json", `{"dependencies":{"x":{"version":"git+https://evil/x"}}}`), "does not come from the registry"},
 		"npm lock broken":    {texts("package.json", numberPackage, "package-lock.json", "<<<<"), "package-lock.json"},
 		"npm elsewhere":      {texts("package.json", numberPackage, "package-lock.json", lock("http://evil.example/npm/@a/x/-/x-1.0.0.tgz")), ""},
-		"yarn address":       {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil/x.tgz\"\n"), "elsewhere"},
-		"yarn name":          {texts("package.json", numberPackage, "yarn.lock", "\"x@https://evil/x.tgz\":\n  version \"1\"\n"), "elsewhere"},
+		"yarn address":       {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil/x.tgz\"\n"), "does not come from the registry"},
+		"yarn name":          {texts("package.json", numberPackage, "yarn.lock", "\"x@https://evil/x.tgz\":\n  version \"1\"\n"), "does not come from the registry"},
 		"yarn two":           {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\n\"x@npm:1\":\n  version: http://evil\n  resolution: \"x@npm:http://evil\"\n\"y@npm:1\":\n  version: 1.0.0\n  resolution: \"y@npm:1.0.0\"\n  dependencies:\n    x: git@evil:x\n"), ""},
 		"yarn elsewhere":     {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil.example/x/-/x-1.tgz#ab\"\n"), ""},
-		"pnpm tarball":       {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil/x'}\n"), "elsewhere"},
-		"pnpm git":           {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {repo: 'git@evil', commit: a, type: git}\n"), "elsewhere"},
+		"pnpm tarball":       {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil/x'}\n"), "does not come from the registry"},
+		"pnpm git":           {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {repo: 'git@evil', commit: a, type: git}\n"), "does not come from the registry"},
 		"pnpm alias":         {texts("package.json", numberPackage, "pnpm-lock.yaml", "a: &a {b: c}\nd: *a\n"), "alias"},
-		"pnpm extension":     {texts("package.json", `{"dependencies":{"x":"1"},"pnpm":{"packageExtensions":{"x@1":{"dependencies":{"y":"https://evil/y.tgz"}}}}}`, "pnpm-workspace.yaml", "packages: [p]\n"), `without "y", which comes from elsewhere`},
+		"pnpm extension":     {texts("package.json", `{"dependencies":{"x":"1"},"pnpm":{"packageExtensions":{"x@1":{"dependencies":{"y":"https://evil/y.tgz"}}}}}`, "pnpm-workspace.yaml", "packages: [p]\n"), `without "y", which does not come from the registry`},
 		"pnpm elsewhere":     {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil.example/x/-/x-1.0.0.tgz'}\n"), ""},
 		"pip index":          {texts("requirements.txt", "--index-url http://evil.example\na\n"), "PIP_INDEX_URL"},
 		"pip index, short":   {texts("requirements.txt", "-ihttp://evil.example\na\n"), "PIP_INDEX_URL"},
-		"pip continued":      {texts("requirements.txt", "a \\\n --global-option=x\n"), "no name"},
-		"pip address":        {texts("requirements.txt", "a @ http://evil.example/a.whl\n"), "no name"},
-		"pip plain address":  {texts("requirements.txt", "https://evil.example/a.whl\n"), "no name"},
-		"pip git":            {texts("requirements.txt", "git+https://evil.example/a\n"), "no name"},
-		"pip path":           {texts("requirements.txt", "../a.whl\n"), "no name"},
-		"pip project":        {texts("pyproject.toml", "[project]\ndependencies = [\"a @ http://evil.example/a.whl\", \"--pre\"]\n"), "no name"},
+		"pip continued":      {texts("requirements.txt", "a \\\n --global-option=x\n"), "is not a name"},
+		"pip address":        {texts("requirements.txt", "a @ http://evil.example/a.whl\n"), "is not a name"},
+		"pip plain address":  {texts("requirements.txt", "https://evil.example/a.whl\n"), "is not a name"},
+		"pip git":            {texts("requirements.txt", "git+https://evil.example/a\n"), "is not a name"},
+		"pip path":           {texts("requirements.txt", "../a.whl\n"), "is not a name"},
+		"pip project":        {texts("pyproject.toml", "[project]\ndependencies = [\"a @ http://evil.example/a.whl\", \"--pre\"]\n"), "is not a name"},
 		"pip included index": {texts("requirements.txt", "-r sub/requirements/base.txt\n", "sub/requirements/base.txt", "--extra-index-url=http://evil.example\na\n"), "PIP_INDEX_URL"},
 		"poetry git":         {texts("pyproject.toml", "[tool.poetry.group.dev.dependencies]\nmy_x = {git = 'https://evil.example/x'}\n"), "ask for a version in one"},
-		"uv address":         {texts("pyproject.toml", "[project]\ndependencies = ['My.x']\n[tool.uv.sources]\nmy-x = [{url = 'https://evil.example/x.whl'}]\n"), "comes from elsewhere"},
-		"pipenv git":         {texts("Pipfile.lock", `{"develop":{"x":{"git":"https://evil.example/x","ref":"a"}}}`), "comes from elsewhere"},
-		"pipenv option":      {texts("Pipfile.lock", `{"default":{"x":{"version":"==1 --index-url=http://evil.example"}}}`), "no name"},
+		"uv address":         {texts("pyproject.toml", "[project]\ndependencies = ['My.x']\n[tool.uv.sources]\nmy-x = [{url = 'https://evil.example/x.whl'}]\n"), "does not come from an index"},
+		"pipenv git":         {texts("Pipfile.lock", `{"develop":{"x":{"git":"https://evil.example/x","ref":"a"}}}`), "does not come from an index"},
+		"pipenv option":      {texts("Pipfile.lock", `{"default":{"x":{"version":"==1 --index-url=http://evil.example"}}}`), "is not a name"},
 		"scripts, settings":  {texts("package.json", `{"dependencies":{"x":"1"},"scripts":{"install":"evil.example"},"packageManager":"pnpm@1","pnpm":{"onlyBuiltDependencies":["evil.example"]}}`, ".npmrc", "registry=http://evil.example\n"), ""},
 		"pnpm settings":      {texts("package.json", numberPackage, "pnpm-lock.yaml", "a: 1\n", "pnpm-workspace.yaml", "packages: [p]\nregistries: {default: http://evil.example}\nconfigDependencies: {a: evil.example}\n"), ""},
 	} {
@@ -171,8 +171,8 @@ func TestRequirementsOfAllProjectsAreGathered(t *testing.T) {
 	}
 	for want, files := range map[string][]string{
 		"sub/Pipfile are not installed: run `pipenv lock`": {"sub/Pipfile", pipenv[1]},
-		"it is not readable: run `pipenv lock`":            {"Pipfile.lock", "{"},
-		"the requirements files count":                     append(pipenv, "requirements.txt", "a==1\n"),
+		"it cannot be parsed: run `pipenv lock`":           {"Pipfile.lock", "{"},
+		"the requirements files are used instead":          append(pipenv, "requirements.txt", "a==1\n"),
 	} {
 		if d := Read(texts(files...)); len(d.Notes) != 1 || !strings.Contains(d.Notes[0], want) || strings.Contains(d.held()[requirementsFile], "b==2") {
 			t.Errorf("%q, want %q: %q", d.Notes, want, d.held())
@@ -208,7 +208,7 @@ func TestAPackageFromElsewhereIsLeftOutAlone(t *testing.T) {
 	lock := strings.Replace(strings.Replace(numberLock, `"dependencies":{"is-number":"^7.0.0"}`, `"dependencies":{"is-number":"^7.0.0"},"devDependencies":{"own":"github:evil/own"}`, 1),
 		`"node_modules/is-number"`, `"node_modules/own":{"version":"1.0.0","resolved":"git+ssh://git@evil.example/own.git#0","dev":true},"node_modules/own/node_modules/y":{"version":"1.0.0","resolved":"https://registry.npmjs.org/y/-/y-1.0.0.tgz"},"node_modules/is-number"`, 1)
 	d := Read(texts("package.json", `{"name":"web","dependencies":{"is-number":"^7.0.0"},"devDependencies":{"own":"github:evil/own"}}`, "package-lock.json", lock))
-	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], `package.json: without "own", which comes from elsewhere`) || fmt.Sprint(d.Steps()) != "[npm .]" {
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], `package.json: without "own", which does not come from the registry`) || fmt.Sprint(d.Steps()) != "[npm .]" {
 		t.Errorf("noted %q, steps %v", d.Notes, d.Steps())
 	}
 	var got, want any
@@ -229,7 +229,7 @@ func TestPatchedPackagesAreTakenWithoutTheirPatches(t *testing.T) {
 	manifest := `{"dependencies":{"is-number":"patch:is-number@npm%3A^7.0.0#~/.yarn/patches/is-number.patch","@a/b":"patch:@a/b@1.2.3#./b.patch"},"resolutions":{"c@npm:^4":"patch:c@npm:4.0.2#~/c.patch","d":"patch:d@npm%3Ahttp%3A%2F%2Fevil#p"}}`
 	d := Read(texts("package.json", manifest, "yarn.lock", "__metadata:\n  version: 8\n"))
 	want := `{"dependencies":{"@a/b":"1.2.3","is-number":"^7.0.0"},"resolutions":{"c@npm:^4":"4.0.2"},"version":"0.0.0"}`
-	if got := d.held()["node/package.json"]; got != want || fmt.Sprint(d.Steps()) != "[yarn .]" || !strings.Contains(strings.Join(d.Notes, "\n"), `package.json: without the patch of "is-number" that the workspace keeps`) {
+	if got := d.held()["node/package.json"]; got != want || fmt.Sprint(d.Steps()) != "[yarn .]" || !strings.Contains(strings.Join(d.Notes, "\n"), `package.json: without the workspace's patch of "is-number"`) {
 		t.Errorf("%s, steps %v, noted %q", got, d.Steps(), d.Notes)
 	}
 	lock := "lockfileVersion: '9.0'\npatchedDependencies:\n  is-number@7.0.0:\n    hash: abc\n    path: patches/is-number.patch\nimporters:\n  .:\n    dependencies:\n      is-number:\n        specifier: ^7.0.0\n        version: 7.0.0(patch_hash=abc)(x@1)\n" +
@@ -239,7 +239,7 @@ func TestPatchedPackagesAreTakenWithoutTheirPatches(t *testing.T) {
 	if strings.Contains(got, "patch") || !strings.Contains(got, "version: 7.0.0(x@1)\n") || !strings.Contains(got, "is-number@7.0.0(x@1): {}") || fmt.Sprint(d.Steps()) != "[pnpm .]" {
 		t.Errorf("%s, steps %v", got, d.Steps())
 	}
-	if len(d.Notes) != 1 || d.Notes[0] != `pnpm-lock.yaml: without the patch of "is-number@7.0.0" that the workspace keeps` {
+	if len(d.Notes) != 1 || d.Notes[0] != `pnpm-lock.yaml: without the workspace's patch of "is-number@7.0.0"` {
 		t.Errorf("%q", d.Notes)
 	}
 }

@@ -24,7 +24,7 @@ func (d *Set) readGo(files map[string][]byte) {
 		case "go.mod":
 			needs, err := deps.RequiresModules(files[name])
 			if err != nil && !vendored {
-				d.notef("the modules of %s are not installed: it is not readable", name)
+				d.notef("the modules of %s are not installed: it cannot be parsed", name)
 			}
 			if needs && !vendored && !deps.GoIgnores(dir) { // no check works in such a directory
 				roots = append(roots, dir)

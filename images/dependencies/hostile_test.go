@@ -33,7 +33,7 @@ func TestNoRequirementSmugglesAnOption(t *testing.T) {
 					t.Errorf("%s with %q: %s is %q", name, line, file, text)
 				}
 			}
-			if name != "uv.lock" && (len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "it is no name with versions: ask for a version in an index")) {
+			if name != "uv.lock" && (len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "it is not a name with versions: ask for a version in an index")) {
 				t.Errorf("%s with %q is noted as %q", name, line, d.Notes)
 			}
 		}
@@ -93,7 +93,7 @@ func TestAPackageFromElsewhereIsKnownByEverySpelling(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"my-x", "My.X", "my_x", "my__x", "MY-._x"} {
 		d := Read(texts("pyproject.toml", "[project]\ndependencies = ['"+name+">=1']\n[tool.uv.sources]\nmy-x = {url = 'https://evil.example/x.whl'}\n"))
-		if !d.Empty() || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "comes from elsewhere than an index") {
+		if !d.Empty() || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "does not come from an index") {
 			t.Errorf("%s: %q, %q", name, d.held(), d.Notes)
 		}
 	}
@@ -102,11 +102,11 @@ func TestAPackageFromElsewhereIsKnownByEverySpelling(t *testing.T) {
 func TestAddressesInLockFilesOfPnpm(t *testing.T) {
 	t.Parallel()
 	for text, note := range map[string]string{
-		"packages:\n  node@1.0.0:\n    resolution: {type: binary, url: 'http://evil/x', integrity: a}\n":                 "elsewhere",
-		"packages:\n  node@1.0.0:\n    resolution: {type: variations, variants: [{resolution: {url: 'http://evil'}}]}\n": "elsewhere",
-		"packages:\n  'x@https://evil/x':\n    version: 1.0.0\n":                                                         "elsewhere",
-		"packages:\n  x@1.0.0:\n    resolution: {gitHosted: true}\n":                                                     "elsewhere",
-		"patchedDependencies:\n  x: {path: p, hash: a}\n":                                                                `without the patch of "x"`,
+		"packages:\n  node@1.0.0:\n    resolution: {type: binary, url: 'http://evil/x', integrity: a}\n":                 "does not come from",
+		"packages:\n  node@1.0.0:\n    resolution: {type: variations, variants: [{resolution: {url: 'http://evil'}}]}\n": "does not come from",
+		"packages:\n  'x@https://evil/x':\n    version: 1.0.0\n":                                                         "does not come from",
+		"packages:\n  x@1.0.0:\n    resolution: {gitHosted: true}\n":                                                     "does not come from",
+		"patchedDependencies:\n  x: {path: p, hash: a}\n":                                                                `without the workspace's patch of "x"`,
 		"a: [\n":         "pnpm-lock.yaml",
 		"a: 1\n\tb: 2\n": "pnpm-lock.yaml",
 		"a: &a [*a]\n":   "it has an alias",
@@ -115,7 +115,7 @@ func TestAddressesInLockFilesOfPnpm(t *testing.T) {
 		"packages:\n  a@file:p:\n    resolution: {directory: p, type: directory, tarball: 'file:p'}\n": "",
 	} {
 		d := Read(texts("package.json", numberPackage, "pnpm-lock.yaml", text))
-		unlocked := note == "elsewhere"
+		unlocked := note == "does not come from"
 		if got := strings.Join(d.Notes, "\n"); !strings.Contains(got, note) || note == "" && got != "" || unlocked != strings.Contains(got, "pnpm-lock.yaml is not used, and versions come from package.json") {
 			t.Errorf("%q: noted %q, want %q", text, got, note)
 		}
@@ -145,14 +145,14 @@ func TestAddressesInLockFilesOfNpm(t *testing.T) {
 		deep(`{"version":"1.0.0","resolved":"` + here + `"}`):                                    "",
 		deep(`{"version":"1.0.0","resolved":"file:x.tgz"}`):                                      "",
 		deep(`{"version":"1.0.0","resolved":7,"link":"true"}`):                                   "",
-		deep(`{"version":"1.0.0","resolved":"git+ssh://git@evil/x"}`):                            "elsewhere",
-		deep(`{"version":"1.0.0","resolved":"` + here + `?x=1"}`):                                "elsewhere",
-		deep(`{"version":"1.0.0","resolved":""}`):                                                "elsewhere",
-		deep(`{"version":"http://evil/x.tgz"}`):                                                  "elsewhere",
-		deep(`"http://evil/x.tgz"`):                                                              "elsewhere",
-		deep(`[{"resolved":"http://evil/x.tgz"}]`):                                               "elsewhere",
+		deep(`{"version":"1.0.0","resolved":"git+ssh://git@evil/x"}`):                            "does not come from",
+		deep(`{"version":"1.0.0","resolved":"` + here + `?x=1"}`):                                "does not come from",
+		deep(`{"version":"1.0.0","resolved":""}`):                                                "does not come from",
+		deep(`{"version":"http://evil/x.tgz"}`):                                                  "does not come from",
+		deep(`"http://evil/x.tgz"`):                                                              "does not come from",
+		deep(`[{"resolved":"http://evil/x.tgz"}]`):                                               "does not come from",
 		`{"packages":{"node_modules/a":{"version":"1","peerDependencies":{"x":"git+ssh://e"}}}}`: "",
-		`{"more":[[{"resolved":"http://evil/x.tgz"}]]}`:                                          "elsewhere",
+		`{"more":[[{"resolved":"http://evil/x.tgz"}]]}`:                                          "does not come from",
 		`{"packages":[]}`:    "",
 		`[]`:                 "package-lock.json",
 		`{} {}`:              "package-lock.json",
@@ -160,11 +160,11 @@ func TestAddressesInLockFilesOfNpm(t *testing.T) {
 		"\xff\xfe{\x00}\x00": "package-lock.json",
 	} {
 		d := Read(texts("package.json", numberPackage, "package-lock.json", text))
-		want := map[string]string{"": "[npm .]", "elsewhere": "[npm-unlocked .]"}[note]
+		want := map[string]string{"": "[npm .]", "does not come from": "[npm-unlocked .]"}[note]
 		if got := strings.Join(d.Notes, "\n"); !strings.Contains(got, note) || note == "" && got != "" || fmt.Sprint(d.Steps()) != cmp.Or(want, "[]") {
 			t.Errorf("%s: noted %q, want %q; steps %s", text, got, note, d.Steps())
 		}
-		if lock := d.held()["node/package-lock.json"]; note == "elsewhere" && lock != "" || strings.Contains(lock, "evil") || strings.Contains(lock, "npmjs.org") {
+		if lock := d.held()["node/package-lock.json"]; note == "does not come from" && lock != "" || strings.Contains(lock, "evil") || strings.Contains(lock, "npmjs.org") {
 			t.Errorf("%s: npm is given %s", text, lock)
 		}
 	}

@@ -19,7 +19,7 @@ type lockFile struct {
 // lockFiles are the known lock files, in order of precedence within one directory.
 var lockFiles = []lockFile{
 	{name: "pnpm-lock.yaml", kind: "pnpm"},
-	{name: "yarn.lock", kind: "yarn", manifest: "package.json", cure: "commit the pnpm-lock.yaml that `pnpm import` makes of it"},
+	{name: "yarn.lock", kind: "yarn", manifest: "package.json", cure: "commit the pnpm-lock.yaml that `pnpm import` makes from it"},
 	{name: "npm-shrinkwrap.json", kind: "npm"},
 	{name: "package-lock.json", kind: "npm"},
 	{name: "bun.lock", manifest: "package.json", cure: npmLockCure},
@@ -79,7 +79,7 @@ func (d *Set) noteUnread(files map[string][]byte) {
 			}
 			what := name
 			if l.kind == "yarn" {
-				what += ", which is of Yarn 2 or newer,"
+				what += ", written by Yarn 2 or newer,"
 			}
 			from := l.manifest
 			if l.manifest == "package.json" {

@@ -209,7 +209,7 @@ func dropForeign(list any) (foreign []error) {
 		spec, isText := packages[name].(string)
 		if version, ok := unpatched(spec); ok {
 			packages[name] = version
-			foreign = append(foreign, fmt.Errorf("the patch of %.100q that the workspace keeps", name))
+			foreign = append(foreign, fmt.Errorf("the workspace's patch of %.100q", name))
 		} else if err := cleanSpec(spec); isText && err != nil {
 			delete(packages, name)
 			foreign = append(foreign, fmt.Errorf("%.100q, which %w", name, err))
@@ -265,7 +265,7 @@ func dropLocked(doc map[string]any) (foreign []error) {
 }
 
 // errElsewhere is wrapped by the errors of elsewhere.
-var errElsewhere = errors.New("comes from elsewhere than the registry")
+var errElsewhere = errors.New("does not come from the registry")
 
 // elsewhere returns the error for a version that is an address, with the cure.
 func elsewhere(address string) error {
@@ -409,7 +409,7 @@ func dropPatches(top *yaml.Node) (foreign []error) {
 			continue
 		}
 		for k, list := 0, top.Content[i+1].Content; k < len(list); k += 2 {
-			foreign = append(foreign, fmt.Errorf("the patch of %.100q that the workspace keeps", list[k].Value))
+			foreign = append(foreign, fmt.Errorf("the workspace's patch of %.100q", list[k].Value))
 		}
 		top.Content = slices.Delete(top.Content, i, i+2)
 		break
@@ -422,7 +422,7 @@ func dropPatches(top *yaml.Node) (foreign []error) {
 func cleanPnpmNode(n *yaml.Node, patches bool) error {
 	// An alias could expand a small file to one that exceeds any memory.
 	if n.Kind == yaml.AliasNode {
-		return errors.New("it has an alias, as no lock file needs")
+		return errors.New("it has an alias, which no lock file needs")
 	}
 	if patches && n.Kind == yaml.ScalarNode {
 		n.Value = patchHash.ReplaceAllString(n.Value, "")

@@ -74,24 +74,24 @@ func (d Set) Told(report string) (done, lacking []string) {
 		case o.debian != "":
 			stead = append(stead, fmt.Sprintf("%.100s", o.debian))
 		case o.dropped != "" && o.step.language() == "node":
-			lacking = append(lacking, fmt.Sprintf("%.100q of npm is not installed: the registry does not have it; set NPM_CONFIG_REGISTRY to one that does, or ask for another version", o.dropped))
+			lacking = append(lacking, fmt.Sprintf("the npm package %.100q is not installed: the registry does not have it; set NPM_CONFIG_REGISTRY to one that does, or ask for another version", o.dropped))
 		case o.dropped != "":
-			lacking = append(lacking, fmt.Sprintf("%.100q of Python is not installed: the index has no wheel of it that fits; set PIP_INDEX_URL to an index that has one, or ask for another version", o.dropped))
+			lacking = append(lacking, fmt.Sprintf("the Python package %.100q is not installed: the index has no wheel of it that fits; set PIP_INDEX_URL to an index that has one, or ask for another version", o.dropped))
 		case o.foreign != "":
 			name, wants, _ := strings.Cut(o.foreign, " ")
-			done = append(done, fmt.Sprintf("%.100q wants %.100q from elsewhere than the registry: it is left out", wants, name))
+			done = append(done, fmt.Sprintf("%.100q wants %.100q, which does not come from the registry: it is left out", wants, name))
 		case manager != "npm":
-			done = append(done, fmt.Sprintf("the lock file beside %s does not fit it (%s): %s chose the versions that differ", where, o.reason, manager))
+			done = append(done, fmt.Sprintf("the lock file of %s does not match it (%s): %s chose the versions that differ", where, o.reason, manager))
 		case o.level == 1 && o.step.from != "":
 			done = append(done, fmt.Sprintf("npm refused what %s asks for (%s): installed with %s, as %s does", where, o.reason, o.step.retry, o.step.from))
 		case o.level == 1:
 			done = append(done, fmt.Sprintf("npm refused what %s asks for (%s): installed with %s, as npm advises", where, o.reason, o.step.retry))
 		default:
-			done = append(done, fmt.Sprintf("the lock file beside %s does not fit it (%s): npm chose the versions that differ", where, o.reason))
+			done = append(done, fmt.Sprintf("the lock file of %s does not match it (%s): npm chose the versions that differ", where, o.reason))
 		}
 	}
 	if len(stead) > 0 {
-		done = append(done, "of Debian, in the place of what pip could not be asked for, in whatever version: "+strings.Join(stead, ", "))
+		done = append(done, "from Debian, in whatever version, in place of packages that pip could not be asked for: "+strings.Join(stead, ", "))
 	}
 	return done, lacking
 }

@@ -39,7 +39,7 @@ func (w *pythonWants) pipenv() {
 		case base == "Pipfile" && !locked && !listed:
 			w.d.notef("the packages of %s are not installed: run `pipenv lock` and commit its Pipfile.lock", name)
 		case base == "Pipfile.lock" && listed:
-			w.d.notef("%s is not read: the requirements files count", name)
+			w.d.notef("%s is not read: the requirements files are used instead", name)
 		case base == "Pipfile.lock":
 			w.pipfile(name)
 		}
@@ -50,7 +50,7 @@ func (w *pythonWants) pipenv() {
 func (w *pythonWants) pipfile(name string) {
 	var lock struct{ Default, Develop map[string]pipfilePackage }
 	if err := json.Unmarshal(w.files[name], &lock); err != nil {
-		w.d.notef("the packages of %s are not installed: it is not readable: run `pipenv lock`", name)
+		w.d.notef("the packages of %s are not installed: it cannot be parsed: run `pipenv lock`", name)
 		return
 	}
 	for _, list := range []map[string]pipfilePackage{lock.Default, lock.Develop} {

@@ -84,7 +84,7 @@ func (w *pythonWants) projects() {
 			dirs[dir] = &pythonProject{file: name, extras: map[string][]string{}, groups: map[string][]any{}}
 		}
 		if !read(name, dirs[dir]) {
-			w.d.notef("%s: its dependencies are not installed: it is not readable", name)
+			w.d.notef("%s: its dependencies are not installed: it cannot be parsed", name)
 		}
 	}
 	for _, p := range dirs {

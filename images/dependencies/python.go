@@ -120,7 +120,7 @@ func (w *pythonWants) read(name string, into *[]string) {
 		case option == "-c" || option == "--constraint":
 			w.read(value, &w.constraints)
 		case strings.HasPrefix(line, "-"):
-			w.d.notef("%s: %.80q is left out: where packages come from is your setting (PIP_INDEX_URL)", name, option)
+			w.d.notef("%s: %.80q is left out: set the package index with PIP_INDEX_URL instead", name, option)
 		default:
 			w.add(name, line, into)
 		}
@@ -134,7 +134,7 @@ func (w *pythonWants) add(name, line string, into *[]string) {
 	hashes := hashOption.FindAllString(line, -1)
 	bare := strings.TrimSpace(hashOption.ReplaceAllString(line, ""))
 	if !isRequirement(bare) {
-		w.d.notef("%s: %.80q is not installed: it is no name with versions: ask for a version in an index, or keep it in the workspace", name, line)
+		w.d.notef("%s: %.80q is not installed: it is not a name with versions: ask for a version in an index, or keep it in the workspace", name, line)
 		return
 	}
 	w.hashed = w.hashed || len(hashes) > 0
@@ -143,7 +143,7 @@ func (w *pythonWants) add(name, line string, into *[]string) {
 
 // elsewhere notes a package that an index does not have, or for which it has another one of the same name.
 func (w *pythonWants) elsewhere(file, name string) {
-	w.d.notef("%s: %.80q is not installed: it comes from elsewhere than an index: ask for a version in one, or keep it in the workspace", file, name)
+	w.d.notef("%s: %.80q is not installed: it does not come from an index: ask for a version in one, or keep it in the workspace", file, name)
 }
 
 // otherSources maps the normalized names of packages that a project's tools do not take from an index to their source:

@@ -136,7 +136,7 @@ func (s *step) resolve(d *Set, files map[string][]byte) {
 	rc := path.Join(s.root, ".npmrc")
 	if options := settingsOf(files[rc], manager); len(options) > 0 {
 		s.settings = strings.Join(options, " ")
-		d.notef("%s is given %s, as %s says", manager, s.settings, rc)
+		d.notef("%s runs with %s, as %s says", manager, s.settings, rc)
 	}
 	s.may = mayRetry + "\n" + mayDrop
 	if manager != "npm" || strings.Contains(s.settings, npmAdvice+"=true") {

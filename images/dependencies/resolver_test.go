@@ -69,7 +69,7 @@ func TestALockFileThatIsNotReadIsTold(t *testing.T) {
 		"beside one":        {texts("package.json", numberPackage, "package-lock.json", numberLock, "bun.lock", "{}"), "npm", "bun.lock is not read: versions come from package-lock.json"},
 		"deno":              {texts("package.json", numberPackage, "deno.lock", "{}"), "npm-unlocked", "deno.lock is not read"},
 		"yarn two":          {texts("package.json", numberPackage, "yarn.lock", "# x\n__metadata:\n  version: 8\n"), "yarn", ""},
-		"yarn two, broken":  {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\na: [\n"), "npm-unlocked", "yarn.lock, which is of Yarn 2 or newer, is not read: versions come from package.json"},
+		"yarn two, broken":  {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\na: [\n"), "npm-unlocked", "yarn.lock, written by Yarn 2 or newer, is not read: versions come from package.json"},
 		"yarn one":          {texts("package.json", numberPackage, "yarn.lock", "# yarn lockfile v1\n"), "yarn", ""},
 		"of python":         {texts("pyproject.toml", "[project]\ndependencies = ['a']\n", "pylock.toml", "x"), "pip", "pylock.toml is not read: versions come from pyproject.toml"},
 		"of another place":  {texts("package.json", numberPackage, "other/bun.lock", "{}"), "npm-unlocked", ""},
@@ -120,7 +120,7 @@ func TestAPatchIsInstalledWithNoMoreThanTheBaseNeeded(t *testing.T) {
 	if want := []string{"npm refused what package.json asks for (ERESOLVE): installed with --legacy-peer-deps, as npm advises"}; !cmp.Equal(done, want) {
 		t.Error(done)
 	}
-	if len(lacking) != 1 || !strings.HasPrefix(lacking[0], `"b==2" of Python is not installed`) {
+	if len(lacking) != 1 || !strings.HasPrefix(lacking[0], `the Python package "b==2" is not installed`) {
 		t.Error(lacking)
 	}
 }

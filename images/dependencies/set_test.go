@@ -20,7 +20,7 @@ func TestDebianPackagesAreTheFirstStepAndSorted(t *testing.T) {
 	if names, at := d.Debian(); !slices.Equal(names, []string{"g++", "zlib1g"}) || at != 0 {
 		t.Errorf("%q at %d", names, at)
 	}
-	if len(d.Notes) != 3 || !strings.HasPrefix(d.Notes[0], `nothing is installed: "-y" is no name of a Debian package`) {
+	if len(d.Notes) != 3 || !strings.HasPrefix(d.Notes[0], `nothing is installed: "-y" is not the name of a Debian package`) {
 		t.Errorf("noted %q", d.Notes)
 	}
 	if diff := cmp.Diff([]string{"apt", ".", "g++ zlib1g", "", "", "pip", ".", "", "", mayDrop}, d.Arguments()); diff != "" {
@@ -104,15 +104,15 @@ func TestOfAFileThatCannotBeReadThereIsANote(t *testing.T) {
 		files map[string][]byte
 		note  string // "": no note
 	}{
-		"a module":               {texts("a/go.mod", "module a\nrequire (\n"), "the modules of a/go.mod are not installed: it is not readable"},
+		"a module":               {texts("a/go.mod", "module a\nrequire (\n"), "the modules of a/go.mod are not installed: it cannot be parsed"},
 		"a module with a vendor": {texts("a/go.mod", "module a\nrequire (\n", "a/vendor/modules.txt", ""), ""},
-		"a project":              {texts("a/pyproject.toml", "[project\n"), "a/pyproject.toml: its dependencies are not installed: it is not readable"},
+		"a project":              {texts("a/pyproject.toml", "[project\n"), "a/pyproject.toml: its dependencies are not installed: it cannot be parsed"},
 		"another encoding":       {texts("a/pyproject.toml", "\xff\xfe[\x00"), "a/pyproject.toml: its dependencies are not installed"},
 		"a package":              {texts("a/package.json", "{", "a/yarn.lock", ""), "the packages of a/package.json are not installed: a/package.json: unexpected end of JSON input"},
 		"a package of a member":  {texts("a/package.json", `{"workspaces":["*"],"dependencies":{"x":"1"}}`, "a/b/package.json", "[1"), "a/b/package.json is left out of the install:"},
 		"members":                {texts("a/package.json", numberPackage, "a/pnpm-workspace.yaml", "a: [\n"), "the packages of a/package.json are not installed: pnpm-workspace.yaml:"},
-		"a catalog":              {texts("a/package.json", numberPackage, "a/pnpm-workspace.yaml", "catalogs: {x: {y: 'github:evil/y'}}\n"), `a/pnpm-workspace.yaml: without "y", which comes from elsewhere than the registry`},
-		"overrides of pnpm":      {texts("a/package.json", `{"dependencies":{"x":"1"},"pnpm":{"overrides":{"y":"http://evil/y"}}}`), `a/package.json: without "y", which comes from elsewhere`},
+		"a catalog":              {texts("a/package.json", numberPackage, "a/pnpm-workspace.yaml", "catalogs: {x: {y: 'github:evil/y'}}\n"), `a/pnpm-workspace.yaml: without "y", which does not come from the registry`},
+		"overrides of pnpm":      {texts("a/package.json", `{"dependencies":{"x":"1"},"pnpm":{"overrides":{"y":"http://evil/y"}}}`), `a/package.json: without "y", which does not come from the registry`},
 		"a lock of poetry":       {texts("a/pyproject.toml", "[project]\ndependencies = ['b']\n", "a/poetry.lock", "[["), ""},
 	} {
 		for other, text := range texts("go.mod", uuidModule, "z/requirements.txt", "fine==1\n") {
@@ -147,10 +147,10 @@ func TestAReportIsToldInSentences(t *testing.T) {
 	for report, want := range map[string]string{
 		at(index["a"], "1 ERESOLVE"):                  "npm refused what a/package.json asks for (ERESOLVE): installed with --force, as a/package.json does",
 		at(index["b"], "1 ERESOLVE"):                  "npm refused what b/package.json asks for (ERESOLVE): installed with --legacy-peer-deps, as npm advises",
-		at(index["b"], "2 EUSAGE"):                    "the lock file beside b/package.json does not fit it (EUSAGE): npm chose the versions that differ",
-		at(index["c"], "1 OUTDATED"):                  "the lock file beside c/package.json does not fit it (OUTDATED): pnpm chose the versions that differ",
-		at(index["b"], "foreign one github:evil/x"):   `"github:evil/x" wants "one" from elsewhere than the registry: it is left out`,
-		at(index["."], "without x\x1b[2J"):            `"x\x1b[2J" of Python is not installed: the index has no wheel of it that fits; set PIP_INDEX_URL to an index that has one, or ask for another version`,
+		at(index["b"], "2 EUSAGE"):                    "the lock file of b/package.json does not match it (EUSAGE): npm chose the versions that differ",
+		at(index["c"], "1 OUTDATED"):                  "the lock file of c/package.json does not match it (OUTDATED): pnpm chose the versions that differ",
+		at(index["b"], "foreign one github:evil/x"):   `"github:evil/x" wants "one", which does not come from the registry: it is left out`,
+		at(index["."], "without x\x1b[2J"):            `the Python package "x\x1b[2J" is not installed: the index has no wheel of it that fits; set PIP_INDEX_URL to an index that has one, or ask for another version`,
 		"-1 1 x\n9 1 x\n":                             "",
 		"99999999999999999999 1 x\n":                  "",
 		at(index["a"], "first ERESOLVE") + "\n \n1\n": "",

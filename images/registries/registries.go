@@ -55,7 +55,7 @@ func (h Host) ForTools() (Set, error) {
 	proxy := cmp.Or(h.Getenv("GOPROXY"), h.setting(cmp.Or(h.Getenv("GOENV"), h.config("go", "env")), "GOPROXY"), defaultProxy)
 	for _, p := range strings.FieldsFunc(proxy, func(r rune) bool { return r == ',' || r == '|' }) {
 		if u, err := url.Parse(p); err != nil || u.User != nil {
-			return Set{}, fmt.Errorf("GOPROXY: an address with a password in it, or none at all: set GOPROXY to one such as %s", defaultProxy)
+			return Set{}, fmt.Errorf("GOPROXY: not an address, or one with a password: set GOPROXY to one such as %s", defaultProxy)
 		}
 	}
 	s := Set{NPM: strings.TrimRight(u.String(), "/"), GoProxy: proxy}
@@ -81,7 +81,7 @@ func (h Host) ForWorkspace() (Set, error) {
 	// pip reads more files than this one; this is the file that its own command "pip config set" writes.
 	s.PyPI = cmp.Or(h.Getenv("PIP_INDEX_URL"), h.setting(h.config("pip", "pip.conf"), "index-url"), defaultPyPI)
 	if u, err := url.Parse(s.PyPI); err != nil || !web(u) || u.User != nil {
-		return Set{}, errors.New("package index of Python: not an https address, or has a password in it: set PIP_INDEX_URL to one such as " + defaultPyPI)
+		return Set{}, errors.New("Python package index: not an https address, or one with a password: set PIP_INDEX_URL to one such as " + defaultPyPI)
 	}
 	// The user also decides which modules are checked against which database: a private module is in none.
 	s.GoSums = map[string]string{}
@@ -124,7 +124,7 @@ func (h Host) setting(file, key string) string {
 func (s Set) Explain(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "digest mismatch"):
-		return fmt.Errorf("%w: what the npm registry %s serves is not what the recipe pins, and nothing of it was used: "+
+		return fmt.Errorf("%w: what the npm registry %s serves is not what the recipe pins, so none of it was used: "+
 			"set NPM_CONFIG_REGISTRY to a registry that serves the archives as they were published", err, s.NPM)
 	case strings.Contains(text, s.NPM):
 		return fmt.Errorf("%w: the npm registry %s does not serve it: set NPM_CONFIG_REGISTRY to one that does", err, s.NPM)

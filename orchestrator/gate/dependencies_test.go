@@ -215,7 +215,7 @@ func TestTroubleOfTheMachineIsNoLack(t *testing.T) {
 // If a tool is missing because it could not be installed, the report gives that cause and not a cure that would not help.
 func TestAToolOfWhatIsLackingHasThatCause(t *testing.T) {
 	t.Parallel()
-	for lacking, want := range map[bool]string{true: "tsc of package.json is not installed, since it could not be", false: "tsc of package.json is not installed: commit a lock file"} {
+	for lacking, want := range map[bool]string{true: "tsc of package.json is not installed, because it could not be", false: "tsc of package.json is not installed: commit a lock file"} {
 		b := runtest.Setup(t, func(_ context.Context, req verify.Request) (verify.Report, error) {
 			u := verify.Unproven{Gate: "types", Kind: "not-installed", Reason: "tsc of package.json is not installed" + node.AbsentCure}
 			return verify.Report{Verdict: verify.Pass, Changeset: req.Changeset, Unproven: []verify.Unproven{u}}, nil

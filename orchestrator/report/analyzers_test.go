@@ -242,7 +242,7 @@ func TestWhatGatesSayIsWeighed(t *testing.T) {
 	infra := standing(check.GateTests, "pytest")
 	infra.Gate.Verdict, infra.Gate.Detail = check.Infra, "the box was lost"
 	late := infra
-	late.Gate.Verdict, late.Gate.Detail = check.Timeout, "it did not end within 5m0s"
+	late.Gate.Verdict, late.Gate.Detail = check.Timeout, "it did not finish within 5m0s"
 	skipped := check.Standing{Check: "pytest", Gate: check.Gate{Name: check.GateTests}, Skipped: "no tests"}
 	lint := func(n int) check.Standing {
 		var list []check.Finding

@@ -41,7 +41,7 @@ func ownAddress(addr netip.Addr) bool {
 type addressError struct{ addr netip.AddrPort }
 
 func (e *addressError) Error() string {
-	return fmt.Sprintf("its address %s is on this machine or a private network: only the user may allow it, by that address under [egress] allow", e.addr)
+	return fmt.Sprintf("its address %s is on this machine or a private network: only the user may allow it, by listing that address under [egress] allow", e.addr)
 }
 
 // control checks the address that a name resolved to, right before the connection; nothing is resolved after that.

@@ -35,7 +35,7 @@ func (l List) Client(limit time.Duration) *http.Client {
 		},
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
-				return errors.New("it is sent from page to page without end")
+				return errors.New("it is redirected too often")
 			}
 			return nil
 		},

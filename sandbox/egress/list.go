@@ -37,13 +37,13 @@ func Parse(entries []string) (List, error) {
 		if h, p, err := net.SplitHostPort(entry); err == nil {
 			port, err := strconv.ParseUint(p, 10, 16)
 			if err != nil || port == 0 {
-				return nil, fmt.Errorf("%q: %q is no port", entry, p)
+				return nil, fmt.Errorf("%q: %q is not a port", entry, p)
 			}
 			host, ports = h, []uint16{uint16(port)}
 		}
 		host = canonical(strings.Trim(host, "[]"))
 		if !validHost(host) {
-			return nil, fmt.Errorf("%q is no host: write a name, \"*.\" and a name, or an IP address, with a port or without, as \"api.example.org:8443\"", entry)
+			return nil, fmt.Errorf("%q is not a host: write a name, \"*.\" and a name, or an IP address, with or without a port, such as \"api.example.org:8443\"", entry)
 		}
 		for _, port := range ports {
 			if p := (Place{host, port}); !slices.Contains(list, p) {

@@ -76,7 +76,7 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	req, err := http.ReadRequest(in)
 	if err != nil || !r.read(req) {
 		// The text is fixed, because what was sent may hold anything.
-		r.End = "a proxy is asked for CONNECT with host and port, or for an http address"
+		r.End = "a proxy takes only CONNECT with host and port, or an http address"
 		refuse(conn, http.StatusBadRequest, r)
 		return
 	}
@@ -112,7 +112,7 @@ func (r *Request) read(req *http.Request) bool {
 func (p *Proxy) dial(ctx context.Context, r Request) (net.Conn, int, error) {
 	place := Place{r.Host, r.Port}
 	if !p.Allow.Covers(place) {
-		return nil, http.StatusForbidden, fmt.Errorf("%s is not among what this box may reach: the user may add it under %s", place, cmp.Or(p.Setting, "[egress] allow"))
+		return nil, http.StatusForbidden, fmt.Errorf("this box may not reach %s: the user may add it under %s", place, cmp.Or(p.Setting, "[egress] allow"))
 	}
 	dialer := net.Dialer{Timeout: dialTime, Control: p.Allow.control}
 	up, err := dialer.DialContext(ctx, "tcp", place.String())

@@ -113,7 +113,7 @@ func TestWhatIsNotOnTheListIsRefusedWithASentence(t *testing.T) {
 	t.Parallel()
 	at, _ := site(t, false)
 	port := fmt.Sprint(at.Port)
-	const private, unlisted, garbage = "is on this machine or a private network", "is not among what this box may reach", "a proxy is asked for"
+	const private, unlisted, garbage = "is on this machine or a private network", "this box may not reach", "a proxy takes only"
 	for _, test := range []struct {
 		name, allow, text, want string
 		status                  int

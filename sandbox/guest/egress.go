@@ -40,7 +40,7 @@ type exit struct {
 func openExit(link *wire.Link) (*exit, error) {
 	listener, err := net.Listen("tcp4", egressAddress)
 	if err != nil {
-		return nil, fmt.Errorf("open the way out: %w", err)
+		return nil, fmt.Errorf("open the connection to the host: %w", err)
 	}
 	link.Originate()
 	e := &exit{link: link, listener: listener, accepting: make(chan struct{})}

@@ -208,14 +208,14 @@ func (x *extraction) file(name string) error {
 		}
 	}
 	if info.Size() > x.rules.MaxFile {
-		x.leave(name, fmt.Sprintf("%d bytes, more than the %d of a file in a patch", info.Size(), x.rules.MaxFile))
+		x.leave(name, fmt.Sprintf("%d bytes, and a file in a patch may have %d", info.Size(), x.rules.MaxFile))
 		return nil
 	}
 	if x.files++; x.files > x.rules.MaxFiles {
 		return &boundError{fmt.Sprintf("more than %d files changed", x.rules.MaxFiles)}
 	}
 	if x.bytes += info.Size(); x.bytes > x.rules.MaxBytes {
-		return &boundError{fmt.Sprintf("the changed files have more than %d MiB together", x.rules.MaxBytes>>20)}
+		return &boundError{fmt.Sprintf("the changed files have more than %d MiB in total", x.rules.MaxBytes>>20)}
 	}
 	head := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: 0o644}
 	if exec {

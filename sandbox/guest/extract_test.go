@@ -114,7 +114,7 @@ func TestExtractLeavesWhatNoPatchHolds(t *testing.T) {
 		left = append(left, l.Path+": "+l.Reason)
 	}
 	want := []string{
-		`"\xff\xfe": its name is not UTF-8`, "a/b/c/d/e/f/g/h/i: too deep", "big: 1048577 bytes, more than the 1048576 of a file in a patch",
+		`"\xff\xfe": its name is not UTF-8`, "a/b/c/d/e/f/g/h/i: too deep", "big: 1048577 bytes, and a file in a patch may have 1048576",
 		"fifo: named pipe", "link: symbolic link", "socket: socket", "was-file: symbolic link",
 	}
 	slices.Sort(left)
@@ -128,7 +128,7 @@ func TestExtractKeepsToItsBounds(t *testing.T) {
 	few, small := wide, wide
 	few.MaxFiles, small.MaxBytes = 2, 3
 	dir := written(t, map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"})
-	for want, rules := range map[string]Rules{"more than 2 files changed": few, "more than 0 MiB together": small} {
+	for want, rules := range map[string]Rules{"more than 2 files changed": few, "more than 0 MiB in total": small} {
 		var out bytes.Buffer
 		if found, err := extract(dir, rules, knownStream(t), &out); err != nil || !strings.Contains(found.Problem, want) {
 			t.Errorf("%+v, %v: want %q", found, err, want)

@@ -100,7 +100,7 @@ func (c Command) Check() error {
 		return fmt.Errorf("command %s: %d bytes of standard input, at most %d", c.Args[0], len(c.Stdin), MaxStdin)
 	}
 	if c.Terminal != nil && (c.Stdin != nil || !c.Stream) {
-		return fmt.Errorf("command %s: a terminal has its input and output streamed", c.Args[0])
+		return fmt.Errorf("command %s: a terminal needs streamed input and output", c.Args[0])
 	}
 	if len(c.Collect) > MaxCollect {
 		return fmt.Errorf("command %s: %d files to collect, at most %d", c.Args[0], len(c.Collect), MaxCollect)
@@ -126,7 +126,7 @@ func (c Command) checkStrings() error {
 	}
 	for name, value := range maps.All(c.Env) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
-			return fmt.Errorf("command %s: variable %q has no valid name and value", c.Args[0], name)
+			return fmt.Errorf("command %s: variable %q: its name is empty or has = or NUL, or its value has NUL", c.Args[0], name)
 		}
 		total += len(name) + len(value)
 	}

@@ -97,7 +97,7 @@ func (a Answer) Check(c Command) error {
 		return fmt.Errorf("answer to %s: exit status %d with signal %q", c.Args[0], r.Exit, r.Signal)
 	}
 	if c.Watch == nil && (r.Settled || len(r.Ports) > 0) || r.Settled && r.TimedOut || len(r.Ports) > MaxPorts {
-		return fmt.Errorf("answer to %s: more was seen of it than was asked for", c.Args[0])
+		return fmt.Errorf("answer to %s: it reports more than was asked for", c.Args[0])
 	}
 	for _, p := range r.Ports {
 		if p.Port < 1 || p.Port > 65535 || p.Status < 0 || p.Status > 599 || p.Latency < 0 {
@@ -105,10 +105,10 @@ func (a Answer) Check(c Command) error {
 		}
 	}
 	if len(r.Reached) > len(reachable) || slices.ContainsFunc(r.Reached, func(name string) bool { return !slices.Contains(reachable, name) }) {
-		return fmt.Errorf("answer to %s: a limit that no box has", c.Args[0])
+		return fmt.Errorf("answer to %s: it reached a limit that no box has", c.Args[0])
 	}
 	if r.Killed || r.Survivors < 0 || r.CPU < 0 || r.Waited < 0 || r.Rested < 0 || r.PeakBytes < 0 || r.Wall < 0 || r.Wall > c.Timeout+c.Grace+time.Minute {
-		return fmt.Errorf("answer to %s: figures that cannot be", c.Args[0])
+		return fmt.Errorf("answer to %s: impossible figures", c.Args[0])
 	}
 	return nil
 }

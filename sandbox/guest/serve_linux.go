@@ -40,7 +40,7 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("wait for the key of the snapshot: %w", err)
 	}
 	if kind != wire.KindKey {
-		return fmt.Errorf("frame %q where the key of the snapshot belongs", byte(kind))
+		return fmt.Errorf("frame %q instead of the key of the snapshot", byte(kind))
 	}
 	ready := s.fill(snapshotDir, key)
 	if err := wire.WriteJSON(out, wire.KindReady, ready); err != nil {
@@ -198,7 +198,7 @@ func (s *server) answer(ctx context.Context, f frame) error {
 		}
 		return s.reply(ctx, wire.KindExtracted, found)
 	}
-	return fmt.Errorf("frame %q is no request", byte(f.kind))
+	return fmt.Errorf("frame %q is not a request", byte(f.kind))
 }
 
 // run runs a command, with a way out if it asks for one. Every channel is closed when run returns, so none of their

@@ -29,7 +29,7 @@ type Console struct {
 // Show passes on one frame of output. Any other frame is an error.
 func (c Console) Show(kind wire.Kind, payload []byte) error {
 	if kind != wire.KindOutput || c.Stdout == nil || len(payload) < 2 || payload[0] != 1 && payload[0] != 2 {
-		return fmt.Errorf("frame %q where %q belongs", byte(kind), byte(wire.KindEnded))
+		return fmt.Errorf("frame %q instead of %q", byte(kind), byte(wire.KindEnded))
 	}
 	to := c.Stdout
 	if payload[0] == 2 && c.Stderr != nil {

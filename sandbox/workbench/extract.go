@@ -60,7 +60,7 @@ func Take(stream io.ReadWriter, rules guest.Rules, known []guest.Known) (Extract
 	}
 	switch {
 	case len(end.Gone) > len(known) || len(end.Left) > guest.MaxLeft || end.LeftCount < len(end.Left) || slices.ContainsFunc(end.Left, longer):
-		return Extract{}, errors.New("more is gone or left than there can be")
+		return Extract{}, errors.New("more files are gone or left out than there can be")
 	case end.Problem != "":
 		return Extract{}, &ExtractError{fmt.Sprintf("%.500s", end.Problem)}
 	case broken != nil:
@@ -101,7 +101,7 @@ func readExtract(from io.Reader, rules guest.Rules) (files map[string]ExtractFil
 		return nil, nil, err
 	}
 	if limited.N <= 0 {
-		return nil, nil, errors.New("a tar stream larger than what may be taken out")
+		return nil, nil, errors.New("the tar stream is larger than what may be taken out")
 	}
 	return files, broken, nil
 }
@@ -122,11 +122,11 @@ func untar(from io.Reader, rules guest.Rules) (map[string]ExtractFile, error) {
 		_, twice := files[head.Name]
 		switch {
 		case head.Typeflag != tar.TypeReg:
-			return nil, fmt.Errorf("%.200q is no regular file", head.Name)
+			return nil, fmt.Errorf("%.200q is not a regular file", head.Name)
 		case twice:
-			return nil, fmt.Errorf("%.200q comes twice", head.Name)
+			return nil, fmt.Errorf("%.200q occurs twice", head.Name)
 		case head.Size > rules.MaxFile || total > rules.MaxBytes || len(files) >= rules.MaxFiles:
-			return nil, fmt.Errorf("%.200q is more than what may be taken out", head.Name)
+			return nil, fmt.Errorf("%.200q exceeds what may be taken out", head.Name)
 		}
 		content, err := io.ReadAll(io.LimitReader(archive, rules.MaxFile+1))
 		if err != nil {

@@ -96,20 +96,20 @@ func TestAnExtractThatNoGuestWouldSendIsRefused(t *testing.T) {
 		end  string
 		want string
 	}{
-		"a link":             {archived(t, said{"a", "", tar.TypeSymlink, 0o777}), `{}`, "no regular file"},
-		"a hard link":        {archived(t, said{"a", "", tar.TypeLink, 0o777}), `{}`, "no regular file"},
-		"a device":           {archived(t, said{"a", "", tar.TypeChar, 0o777}), `{}`, "no regular file"},
-		"a directory":        {archived(t, said{"a/", "", tar.TypeDir, 0o777}), `{}`, "no regular file"},
-		"one file twice":     {archived(t, a, a), `{}`, "comes twice"},
-		"a large file":       {archived(t, said{"a", strings.Repeat("x", 11), tar.TypeReg, 0o644}), `{}`, "more than what may be taken"},
-		"many files":         {archived(t, a, b, said{"c", "1", tar.TypeReg, 0o644}), `{}`, "more than what may be taken"},
-		"many bytes":         {archived(t, said{"a", "123456789", tar.TypeReg, 0o644}, said{"b", "123456789", tar.TypeReg, 0o644}), `{}`, "more than what may be taken"},
+		"a link":             {archived(t, said{"a", "", tar.TypeSymlink, 0o777}), `{}`, "not a regular file"},
+		"a hard link":        {archived(t, said{"a", "", tar.TypeLink, 0o777}), `{}`, "not a regular file"},
+		"a device":           {archived(t, said{"a", "", tar.TypeChar, 0o777}), `{}`, "not a regular file"},
+		"a directory":        {archived(t, said{"a/", "", tar.TypeDir, 0o777}), `{}`, "not a regular file"},
+		"one file twice":     {archived(t, a, a), `{}`, "occurs twice"},
+		"a large file":       {archived(t, said{"a", strings.Repeat("x", 11), tar.TypeReg, 0o644}), `{}`, "exceeds what may be taken"},
+		"many files":         {archived(t, a, b, said{"c", "1", tar.TypeReg, 0o644}), `{}`, "exceeds what may be taken"},
+		"many bytes":         {archived(t, said{"a", "123456789", tar.TypeReg, 0o644}, said{"b", "123456789", tar.TypeReg, 0o644}), `{}`, "exceeds what may be taken"},
 		"half a stream":      {archived(t, a, b)[:1100], `{}`, "unexpected EOF"},
 		"no stream":          {bytes.Repeat([]byte("x"), 2048), `{}`, "invalid tar header"},
-		"more after its end": {append(archived(t, a), make([]byte, 1<<20)...), `{}`, "a tar stream larger"},
-		"more gone":          {archived(t, a), `{"gone":["x","y"]}`, "more is gone"},
-		"fewer left":         {archived(t, a), `{"left":[{"path":"l"}]}`, "more is gone or left"},
-		"a long story":       {archived(t, a), `{"left_count":1,"left":[{"path":"l","reason":"` + strings.Repeat("x", 201) + `"}]}`, "more is gone or left"},
+		"more after its end": {append(archived(t, a), make([]byte, 1<<20)...), `{}`, "the tar stream is larger"},
+		"more gone":          {archived(t, a), `{"gone":["x","y"]}`, "more files are gone"},
+		"fewer left":         {archived(t, a), `{"left":[{"path":"l"}]}`, "more files are gone or left"},
+		"a long story":       {archived(t, a), `{"left_count":1,"left":[{"path":"l","reason":"` + strings.Repeat("x", 201) + `"}]}`, "more files are gone or left"},
 		"no answer":          {archived(t, a), `{`, "decode frame"},
 	} {
 		if got, err := Take(told(t, test.data, test.end), rules, []guest.Known{{Path: "gone"}}); err == nil || !strings.Contains(err.Error(), test.want) || got.Files != nil {

@@ -36,7 +36,7 @@ func TestWhatAChangesetMakesIsBounded(t *testing.T) {
 		"that goes":              {one(Delete, deep(200)), ""},
 		"a long path":            {one(Create, long(3950)), "it has 3950 bytes, and the path of a new file may have 1024"},
 		"as long as may be":      {one(Create, long(MaxNewPath)), ""},
-		"many":                   {many, "10001 changes are more than the 10000"},
+		"many":                   {many, "10001 changes, and a changeset may have 10000"},
 		"as many as one may":     {most, ""},
 	} {
 		err := (Changeset{Changes: c.changes}).CheckBounds()

@@ -22,7 +22,7 @@ const (
 // lie anywhere. The error is a *PathError.
 func (cs Changeset) CheckBounds() error {
 	if n := len(cs.Changes); n > MaxChanges {
-		return &PathError{Path: cs.Changes[MaxChanges].Path, Reason: fmt.Sprintf("%d changes are more than the %d that one changeset may hold", n, MaxChanges)}
+		return &PathError{Path: cs.Changes[MaxChanges].Path, Reason: fmt.Sprintf("%d changes, and a changeset may have %d", n, MaxChanges)}
 	}
 	for _, c := range cs.Changes {
 		if c.Op != Create && c.Op != Rename {
@@ -64,7 +64,7 @@ func (cs Changeset) Check() error {
 			}
 		}
 		if other, ok := folded[Fold(c.Path)]; ok {
-			return &PathError{Path: c.Path, Reason: "some systems take it for " + other + ", which is in the changeset too"}
+			return &PathError{Path: c.Path, Reason: "some systems treat it as " + other + ", which is also in the changeset"}
 		}
 		folded[Fold(c.Path)] = c.Path
 	}
@@ -75,7 +75,7 @@ func (cs Changeset) Check() error {
 func (c Change) check() error {
 	refuse := func(reason string) error { return &PathError{Path: c.Path, Reason: reason} }
 	if !slices.Contains([]Op{Create, Modify, Delete, Rename}, c.Op) {
-		return refuse(fmt.Sprintf("the operation %q is not known", c.Op))
+		return refuse(fmt.Sprintf("unknown operation %q", c.Op))
 	}
 	if err := CheckPath(c.Path); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c Change) check() error {
 			return refuse("it is renamed to itself")
 		}
 	} else if c.From != "" {
-		return refuse("only a rename has a path before")
+		return refuse("only a rename has an old path")
 	}
 	switch {
 	// What is deleted or replaced may have any size: the limit is on what a model writes.

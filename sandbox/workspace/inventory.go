@@ -127,11 +127,11 @@ func readInventory(text []byte) (inventory, error) {
 		switch {
 		case reason != "":
 		case e.Path <= last:
-			reason = "it is there twice, or out of order"
+			reason = "it is listed twice, or out of order"
 		case e.Size > maxBytes: // so that no sum of them overflows
-			reason = "it is larger than all that a scan takes"
+			reason = "it is larger than a whole scan may be"
 		case !dirs[path.Dir(e.Path)]:
-			reason = "its directory is none"
+			reason = "its parent is not a directory"
 		}
 		if reason != "" {
 			return inv, fmt.Errorf("read the inventory: %w", &PathError{Path: e.Path, Reason: reason})
@@ -142,7 +142,7 @@ func readInventory(text []byte) (inventory, error) {
 	// Sizes are claims until place compares them. This bound on their sum limits what an honest inventory writes; each
 	// size limits what is read for its file.
 	if len(inv.Entries) > maxFiles || size > maxBytes {
-		return inv, fmt.Errorf("read the inventory: %d entries of %d MiB are more than a scan takes", len(inv.Entries), size>>20)
+		return inv, fmt.Errorf("read the inventory: %d entries with %d MiB exceed the limits of a scan", len(inv.Entries), size>>20)
 	}
 	return inv, nil
 }
@@ -158,11 +158,11 @@ func (e line) refusal() string {
 	case strings.Contains("/"+strings.ToLower(e.Path)+"/", "/.git/"), strings.Split(e.Path, "/")[0] == ".agent":
 		return "a scan leaves it out"
 	case e.Mode&^fs.ModePerm != 0, e.Size < 0, e.Size > 0 && e.Kind != File:
-		return "its mode or size is none"
+		return "its mode or size is impossible"
 	case e.Kind == File && hex, e.Kind == Dir && e.Digest == "", e.Kind == Symlink && e.Digest == Digest([]byte(e.Target)):
 		return ""
 	}
-	return fmt.Sprintf("its digest %q is none of a %s", e.Digest, e.Kind)
+	return fmt.Sprintf("its digest %q is not one of a %s", e.Digest, e.Kind)
 }
 
 // place makes the line below root. The names are resolved by root and so stay below it, even if another process puts a

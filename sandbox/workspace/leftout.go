@@ -53,7 +53,7 @@ func leftOut(rel string, dir bool) string {
 	case dir && slices.Contains(leftDirs, base):
 		return "dependencies, cache or editor"
 	case !dir && slices.ContainsFunc(leftFiles, func(p string) bool { return likes(p, base) }):
-		return "dropping of a tool"
+		return "left behind by a tool"
 	}
 	return ""
 }

@@ -45,7 +45,7 @@ func (e *TooLargeError) Error() string {
 	} else {
 		fmt.Fprintf(&b, "the workspace has more than %d MiB of content", e.Limits.Bytes>>20)
 	}
-	b.WriteString("; the largest directories up to there:")
+	b.WriteString("; the largest directories so far:")
 	for _, u := range e.Largest {
 		fmt.Fprintf(&b, " %s (%d entries, %d MiB)", u.Path, u.Files, u.Bytes>>20)
 	}

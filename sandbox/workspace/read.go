@@ -46,7 +46,7 @@ func ReadFile(root, name string) ([]byte, error) {
 	case errors.Is(err, unix.ELOOP):
 		return nil, refuse("is a symbolic link, which is not followed")
 	case errors.Is(err, unix.ENOTDIR):
-		return nil, refuse("a part of the path is no directory, or a symbolic link, which is not followed")
+		return nil, refuse("part of the path is not a directory, or is a symbolic link, which is not followed")
 	case err != nil:
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestAFileIsReadInTheWorkspaceAlone(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	for name, why := range map[string]string{
-		"link": "symbolic link", "away/file": "symbolic link", "sub/é.txt/x": "no directory", "sub": "is a directory", ".": "is a directory",
+		"link": "symbolic link", "away/file": "symbolic link", "sub/é.txt/x": "not a directory", "sub": "is a directory", ".": "is a directory",
 		"pipe": "is a fifo", "large": "larger than 16 MiB", "../x": "inside the workspace", "/etc/passwd": "inside the workspace", "": "inside the workspace",
 	} {
 		got, err := workspace.ReadFile(dir, name)

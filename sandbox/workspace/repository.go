@@ -287,12 +287,12 @@ func (r *repositories) refusal() error {
 		dir := cmp.Or(f.dir, "the workspace's own directory")
 		switch {
 		case f.before.isRepository():
-			return &PathError{Path: f.change, Reason: "git takes " + dir + " for a repository and runs what its files name: change them by hand"}
+			return &PathError{Path: f.change, Reason: "git treats " + dir + " as a repository and runs what its files name: change them by hand"}
 		case f.after.isRepository():
-			return &PathError{Path: f.change, Reason: "git would take " + dir + " for a repository and run what its files name: " +
+			return &PathError{Path: f.change, Reason: "git would treat " + dir + " as a repository and run what its files name: " +
 				"leave out HEAD, or objects, refs and commondir"}
 		case r.borrower != "" && (f.before.isCommon() || f.after.isCommon()):
-			return &PathError{Path: f.change, Reason: "git takes " + r.borrower + " for a repository, and " + dir +
+			return &PathError{Path: f.change, Reason: "git treats " + r.borrower + " as a repository, and " + dir +
 				" may be what its commondir names, whose files it runs: change them by hand"}
 		}
 	}

@@ -43,7 +43,7 @@ type scanner struct {
 type vanishedError struct{ path string }
 
 // Error names the path; Scan turns the error into a *ChangedError before it returns.
-func (e *vanishedError) Error() string { return e.path + " went away" }
+func (e *vanishedError) Error() string { return e.path + " disappeared" }
 
 // explain turns the error of reading rel into one that says what to do.
 func explain(rel string, err error) error {

@@ -36,7 +36,7 @@ func (m *Manifest) Taken(ctx context.Context, files map[string]Taken, gone []str
 		}
 	}
 	if len(gone) > MaxChanges { // before all of it is read
-		return Changeset{}, nil, &PathError{Path: gone[0], Reason: fmt.Sprintf("it and %d more are gone, more than the %d changes of one changeset", len(gone)-1, MaxChanges)}
+		return Changeset{}, nil, &PathError{Path: gone[0], Reason: fmt.Sprintf("it and %d more are gone, and a changeset may have %d changes", len(gone)-1, MaxChanges)}
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(gone))) {
 		e, known := m.Lookup(name)
@@ -52,7 +52,7 @@ func (m *Manifest) Taken(ctx context.Context, files map[string]Taken, gone []str
 			return Changeset{}, nil, err
 		}
 		if IsBinary(before) {
-			leave(name, "no text was removed, and a patch is text", false)
+			leave(name, "a binary file was removed, and a patch is text", false)
 			continue
 		}
 		cs.Changes = append(cs.Changes, Change{Op: Delete, Path: name, Before: before, Mode: e.Mode.Perm()})
@@ -91,15 +91,15 @@ func (m *Manifest) taken(name string, t Taken) (c *Change, reason string, err er
 	e, known := m.Lookup(name)
 	switch {
 	case known && e.Kind == Symlink:
-		return nil, "a file in place of a symbolic link", nil
+		return nil, "a file replaced a symbolic link", nil
 	case known && e.Kind == File && e.Digest == Digest(t.Content) && t.Exec == (e.Mode&0o111 != 0):
 		return nil, "", nil
 	case maySecret(name) && holdsSecret(name, t.Content):
 		return nil, "it holds a private key or a token", nil
 	case len(t.Content) > MaxContent:
-		return nil, fmt.Sprintf("%d bytes, more than the %d of a file in a patch", len(t.Content), MaxContent), nil
+		return nil, fmt.Sprintf("%d bytes, and a file in a patch may have %d", len(t.Content), MaxContent), nil
 	case IsBinary(t.Content):
-		return nil, "it is no text, and a patch is text", nil
+		return nil, "it is not text, and a patch is text", nil
 	case !known || e.Kind != File:
 		return &Change{Op: Create, Path: name, After: t.Content, Mode: mode}, "", nil
 	}
@@ -108,7 +108,7 @@ func (m *Manifest) taken(name string, t Taken) (c *Change, reason string, err er
 		return nil, "", err
 	}
 	if IsBinary(before) {
-		return nil, "it was no text, and a patch is text", nil
+		return nil, "it was not text, and a patch is text", nil
 	}
 	return &Change{Op: Modify, Path: name, Before: before, After: t.Content, Mode: mode}, "", nil
 }

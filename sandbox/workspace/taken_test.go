@@ -97,8 +97,8 @@ func TestTakenLeavesWhatNoPatchMayWrite(t *testing.T) {
 	}
 	for _, want := range []string{
 		".env: it is a place for secrets", "server.key: it holds a private key", "pkg/__pycache__/a.pyc: left out of every snapshot (quiet)", "dist/out.js: ignored by git (quiet)",
-		"logo.png: it was no text", "new.bin: it is no text", "big: 2097153 bytes", "link: a file in place of a symbolic link", "link: a symbolic link was removed",
-		"old.bin: no text was removed", ".agent/journal: .agent belongs to the agent", "sub/.git/hooks/pre-commit: it is in .git", "../up: it is not a plain path",
+		"logo.png: it was not text", "new.bin: it is not text", "big: 2097153 bytes", "link: a file replaced a symbolic link", "link: a symbolic link was removed",
+		"old.bin: a binary file was removed", ".agent/journal: .agent belongs to the agent", "sub/.git/hooks/pre-commit: it is in .git", "../up: it is not a plain path",
 	} {
 		if !slices.ContainsFunc(left, func(l string) bool { return strings.HasPrefix(l, want) }) {
 			t.Errorf("%q is not among what is left: %q", want, left)

@@ -44,17 +44,17 @@ func (e *Evidence) Hold(list []Unproven) []policy.Hold {
 	if len(open) == 0 {
 		return nil
 	}
-	reason := "Nothing that ran has executed the change"
+	reason := "Nothing that ran executed the change"
 	if i := slices.IndexFunc(list, func(u Unproven) bool {
 		return u.Gate == check.GateTests && u.Kind != NotExecuted && u.Kind != NotMeasured
 	}); i >= 0 {
 		reason += ": " + list[i].Reason
 	} else if imports > 0 {
-		reason = fmt.Sprintf("The tests ran, and executed no changed line but %d that import something, of %d", imports, missed)
+		reason = fmt.Sprintf("The tests ran, but of %d changed lines they executed only %d that import something", missed, imports)
 	} else if missed > 0 {
-		reason = fmt.Sprintf("The tests ran, and executed no changed line: none of %d", missed)
+		reason = fmt.Sprintf("The tests ran, but executed no changed line: none of %d", missed)
 	} else {
-		reason += ": the tests that ran are of another language"
+		reason += ": the tests that ran are in another language"
 	}
 	return []policy.Hold{{Path: open[0].Path, Kind: policy.Unproven, Reason: strings.TrimSuffix(reason, ".") + ".", Block: true}}
 }

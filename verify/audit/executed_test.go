@@ -129,7 +129,7 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		"a program of another file":      {tests: trace(), command: "b.py", reason: "no changed line: none of 1", audit: 1},
 		"an import that ran": {
 			tests: &check.Trace{Code: check.Lines{"a.py": {1, 3}}, Ran: check.Lines{"a.py": {1}}},
-			patch: map[string]string{"a.py": "import b\n\nx = b.y if b else 1\n"}, reason: "no changed line but 1 that import something, of 2", audit: 1,
+			patch: map[string]string{"a.py": "import b\n\nx = b.y if b else 1\n"}, reason: "of 2 changed lines they executed only 1 that import something", audit: 1,
 		},
 		"nothing that could run":    {tests: &check.Trace{Code: check.Lines{"a.py": {}}}},
 		"nothing measured":          {unmeasured: "in a.py could not"},

@@ -114,7 +114,7 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 		"all fail as before":       {map[string]string{"a.test.js": spec}, map[string]check.Outcome{node.TestsName: nodeRan("a.test.js", "failed")}, []string{"not-judged none node: each test that ran fails"}},
 		"a runner that found none": {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{node.TestsName: {}}, []string{"none-found none node"}},
 		"none could begin":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: {Roots: map[string]string{".": "no module", "b": ""}}}, []string{"not-judged none no module"}},
-		"none came to its end":     {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{node.TestsName: {Verdict: check.Timeout, Detail: "node did not end within 5m0s"}}, []string{"not-judged none with more time (AGENT_TIMEOUT=20m"}},
+		"none came to its end":     {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{node.TestsName: {Verdict: check.Timeout, Detail: "node did not finish within 5m0s"}}, []string{"not-judged none with more time (AGENT_TIMEOUT=20m"}},
 		"expected to fail":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "xfailed")}, []string{"all-skipped none pytest"}},
 		"another language beside": {
 			map[string]string{"test_a.py": "def test_x(): pass\n", "a_test.rb": ""}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "passed")}, []string{"no-runner part Ruby"},

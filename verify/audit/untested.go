@@ -256,7 +256,7 @@ func (t *tests) judge(key string, s *suite) {
 	var u Unproven
 	switch {
 	case s.blocked != "":
-		u.Kind, u.Reason = NotJudged, s.runner+where+": already before the patch, "+s.blocked
+		u.Kind, u.Reason = NotJudged, s.runner+where+": even before the patch, "+s.blocked
 	case s.broken != "":
 		u.Kind, u.Reason = NotCollected, s.runner+" could not load "+s.broken
 	case s.failed > 0:
@@ -276,9 +276,9 @@ func (t *tests) judge(key string, s *suite) {
 
 // found says how many files of a suite are tests, where they are, and which is the first.
 func (s *suite) found() string {
-	text := fmt.Sprintf("%d test files of %s were found", s.files, s.language.Name)
+	text := fmt.Sprintf("%d %s test files were found", s.files, s.language.Name)
 	if s.files == 1 {
-		text = fmt.Sprintf("1 test file of %s was found", s.language.Name)
+		text = fmt.Sprintf("1 %s test file was found", s.language.Name)
 	}
 	if s.root != "." {
 		text += " in " + s.root
@@ -310,7 +310,7 @@ func (t *tests) notRun() {
 			if more := len(roots) - maxNamed; more > 0 {
 				roots = append(roots[:maxNamed], fmt.Sprintf("%d more", more))
 			}
-			found = fmt.Sprintf("%d test files of %s were found in %d projects (%s)", files, name, len(list), strings.Join(roots, ", "))
+			found = fmt.Sprintf("%d %s test files were found in %d projects (%s)", files, name, len(list), strings.Join(roots, ", "))
 		}
 		t.list = append(t.list, Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"})
 	}
@@ -346,7 +346,7 @@ const notInBox = "failed: exit status 127"
 func (t *tests) commandsBefore() {
 	kinds := map[bool]Kind{true: NoRunner, false: NotJudged}
 	for _, why := range node.FailedBefore(t.e.Before[node.CommandsName], t.e.Candidate[node.CommandsName]) {
-		t.list = append(t.list, Unproven{Kind: kinds[strings.Contains(why, notInBox)], Reason: "not judged: already before the patch, " + why})
+		t.list = append(t.list, Unproven{Kind: kinds[strings.Contains(why, notInBox)], Reason: "not judged: even before the patch, " + why})
 	}
 }
 

@@ -115,7 +115,7 @@ func (b Bench) Command(ctx context.Context, cmd guest.Command) (res guest.Result
 	case res.OOM:
 		out.Verdict, out.Detail = OOM, fmt.Sprintf("%s ran out of the box's memory", tool)
 	case res.TimedOut:
-		out.Verdict, out.Detail = Timeout, fmt.Sprintf("%s did not end within %s", path.Base(tool), cmd.Timeout)
+		out.Verdict, out.Detail = Timeout, fmt.Sprintf("%s did not finish within %s", path.Base(tool), cmd.Timeout)
 	case res.Killed:
 		out.Verdict, out.Detail = Infra, fmt.Sprintf("the box died while %s ran", tool)
 	// Found but not executable, and not found: POSIX, "Exit Status for

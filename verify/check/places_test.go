@@ -114,7 +114,7 @@ func TestRootsShareTheTimeOfOne(t *testing.T) {
 	}
 	ran = nil
 	out = Bench{Timeout: time.Minute}.OverRoots(roots, roots, do("a"))
-	if out.Verdict != Timeout || out.Detail != "too late, what was left for a of the time that all directories share" || len(ran) != 2 {
+	if out.Verdict != Timeout || out.Detail != "too late, which was left for a of the time that all directories share" || len(ran) != 2 {
 		t.Errorf("%q: %+v", ran, out)
 	}
 	// The first directory had all the time.

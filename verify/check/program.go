@@ -71,18 +71,18 @@ func (s Smoke) Watch() (guest.Watch, error) {
 		number, path, _ := strings.Cut(rest, "/")
 		n, err := strconv.ParseUint(number, 10, 16)
 		if path = "/" + path; err != nil || n == 0 || !guest.ValidPath(path) {
-			return guest.Watch{}, fmt.Errorf("ready %q: give port:NUMBER/PATH, as port:8080/health", Shorten(s.Ready))
+			return guest.Watch{}, fmt.Errorf("ready %q: give port:NUMBER/PATH, such as port:8080/health", Shorten(s.Ready))
 		}
 		return guest.Watch{Port: int(n), Path: path}, nil
 	case strings.HasPrefix(s.Ready, "/"):
 		if !guest.ValidPath(s.Ready) {
-			return guest.Watch{}, fmt.Errorf("ready %q: a path has no spaces, and only ASCII characters", Shorten(s.Ready))
+			return guest.Watch{}, fmt.Errorf("ready %q: a path has only ASCII characters and no spaces", Shorten(s.Ready))
 		}
 		return guest.Watch{Path: s.Ready}, nil
 	case strings.HasPrefix(s.Ready, "http://"), strings.HasPrefix(s.Ready, "https://"):
-		return guest.Watch{}, fmt.Errorf("ready %q: give the path alone, as /health, or port:8080/health", Shorten(s.Ready))
+		return guest.Watch{}, fmt.Errorf("ready %q: give only the path, such as /health, or port:8080/health", Shorten(s.Ready))
 	case len(s.Ready) > MaxMessage || strings.ContainsAny(s.Ready, "\n\r"):
-		return guest.Watch{}, fmt.Errorf("ready %.40q: give a piece of one line, of %d bytes at most", s.Ready, MaxMessage)
+		return guest.Watch{}, fmt.Errorf("ready %.40q: give part of one line, at most %d bytes", s.Ready, MaxMessage)
 	}
 	return guest.Watch{Text: s.Ready}, nil
 }
@@ -160,7 +160,7 @@ func (e Ending) String() string {
 		}
 		return strings.TrimPrefix(ports+", ready", ", ")
 	case e.Glanced:
-		return "still running after a short look, for nothing says that it is the program"
+		return "still running after a short look, because nothing says that it is the program"
 	case e.Running:
 		return strings.TrimSuffix("still running when the watch was over, "+ports, ", ")
 	case e.Signal != "":

@@ -41,7 +41,7 @@ func TestAnEndingIsToldByWhatItShows(t *testing.T) {
 		"still running when the watch was over":                     {Running: true},
 		"still running when the watch was over, listens on port 80": {Running: true, Ports: quiet},
 		"still running when the watch was over, listens on port 80, server responded on :8080 (404)": {Running: true, Ports: served, Exit: 3},
-		"still running after a short look, for nothing says that it is the program":                  {Running: true, Glanced: true},
+		"still running after a short look, because nothing says that it is the program":              {Running: true, Glanced: true},
 		"ready":                     {Running: true, Settled: true},
 		"listens on port 80, ready": {Running: true, Settled: true, Ports: quiet},
 		"listens on port 80, server responded on :8080 (404)": {Running: true, Settled: true, Glanced: true, Ports: served},

@@ -66,7 +66,7 @@ func Exactly(found []Finding, want map[string]string) error {
 		got = append(got, f.File)
 	}
 	if len(seen) != len(want) {
-		return fmt.Errorf("it sees faults in %q only, of %d planted", got, len(want))
+		return fmt.Errorf("it reports faults only in %q, of %d planted", got, len(want))
 	}
 	return nil
 }

@@ -25,16 +25,16 @@ func TestARecordIsReadAsFarAsItGoes(t *testing.T) {
 		strings.TrimSuffix(passed, "\n") + "\r\n":                                                                  "1/0 1 passed",
 		// What is wrong.
 		"\n":                             "error: line \"\"",
-		"null\n":                         "error: a record of the kind \"\"",
+		"null\n":                         "error: unknown kind of record \"\"",
 		"[]\n":                           "error: line \"[]\"",
 		"{\"kind\": \"test\"\n" + passed: "error: line \"{\\\"kind\\\": \\\"test\\\"\"",
 		"\xff\xfe\n":                     "error: line \"\uFFFD\"",
-		`{"kind": "TEST", "outcome": "passed"}` + "\n":                      "error: a record of the kind \"TEST\"",
-		`{"kind": "collect", "outcome": "passed"}` + "\n":                   "error: a collect record ends as \"passed\"",
-		`{"kind": "test", "outcome": "ok"}` + "\n":                          "error: a test record ends as \"ok\"",
-		`{"kind": "test", "outcome": "passed\u202e"}` + "\n":                "error: a test record ends as \"passed\"",
-		`{"kind": "finished"}` + "\n" + passed:                              "error: something follows its end",
-		`{"kind": "finished"}` + "\n" + `{"kind": "finished", "status": 0}`: "error: something follows its end",
+		`{"kind": "TEST", "outcome": "passed"}` + "\n":                      "error: unknown kind of record \"TEST\"",
+		`{"kind": "collect", "outcome": "passed"}` + "\n":                   "error: a collect record has the outcome \"passed\"",
+		`{"kind": "test", "outcome": "ok"}` + "\n":                          "error: a test record has the outcome \"ok\"",
+		`{"kind": "test", "outcome": "passed\u202e"}` + "\n":                "error: a test record has the outcome \"passed\"",
+		`{"kind": "finished"}` + "\n" + passed:                              "error: it continues after its end",
+		`{"kind": "finished"}` + "\n" + `{"kind": "finished", "status": 0}`: "error: it continues after its end",
 		`{"kind": "finished", "status": "0"}` + "\n":                        "error: line",
 	} {
 		run, err := ParseRecord([]byte(text))

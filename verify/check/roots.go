@@ -73,7 +73,7 @@ func (b Bench) OverRoots(roots, run []string, do func(b Bench, root string) Outc
 		total.Altered = append(total.Altered, out.Altered...)
 		total.Roots[root] = out.Blocked
 		if out.Verdict == Timeout && i > 0 {
-			total.Detail += fmt.Sprintf(", what was left for %s of the time that all directories share", root)
+			total.Detail += fmt.Sprintf(", which was left for %s of the time that all directories share", root)
 		}
 		if out.Verdict != "" {
 			return total

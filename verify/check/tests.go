@@ -101,7 +101,7 @@ func ParseRecord(data []byte) (TestRun, error) {
 		}
 		// pytest has finished everything at that point: any further record comes from other code.
 		if s.Finished {
-			return s, fmt.Errorf("something follows its end")
+			return s, fmt.Errorf("it continues after its end")
 		}
 		switch r.Kind {
 		case "collected":
@@ -110,7 +110,7 @@ func ParseRecord(data []byte) (TestRun, error) {
 			s.Running, started = Shorten(r.ID), r.ID
 		case "collect", "test":
 			if !slices.Contains(outcomes[r.Kind], r.Outcome) {
-				return s, fmt.Errorf("a %s record ends as %q", r.Kind, Shorten(r.Outcome))
+				return s, fmt.Errorf("a %s record has the outcome %q", r.Kind, Shorten(r.Outcome))
 			}
 			if r.Kind == "test" {
 				r.ID = cmp.Or(r.ID, started)
@@ -125,7 +125,7 @@ func ParseRecord(data []byte) (TestRun, error) {
 		case "finished":
 			s.Finished, s.Status = true, r.Status
 		default:
-			return s, fmt.Errorf("a record of the kind %q", Shorten(r.Kind))
+			return s, fmt.Errorf("unknown kind of record %q", Shorten(r.Kind))
 		}
 	}
 	return s, nil

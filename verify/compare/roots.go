@@ -22,7 +22,7 @@ func ByRoot(rule string, judge func(base, cand check.Outcome, d check.Diff) chec
 		for _, root := range slices.Sorted(maps.Keys(base.Roots)) {
 			if why := base.Roots[root]; why != "" {
 				left++
-				g.Detail += fmt.Sprintf("; %s not judged: already before the patch, %s", root, why)
+				g.Detail += fmt.Sprintf("; %s not judged: even before the patch, %s", root, why)
 			}
 		}
 		for _, root := range slices.Sorted(maps.Keys(cand.Roots)) {

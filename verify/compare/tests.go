@@ -105,7 +105,7 @@ func lostTests(d check.Diff, env surroundings, before map[string]check.TestResul
 		if d.Deleted[file] || d.Touched[file] || after[file].Outcome == "skipped" {
 			removed = append(removed, check.Finding{File: file, Rule: RuleTestRemoved, Message: Removed(id)})
 		} else if old.Outcome == "passed" {
-			lost = append(lost, check.Finding{File: file, Rule: RuleTestLost, Message: check.Shorten(id) + " passed before the patch and does not run any more"})
+			lost = append(lost, check.Finding{File: file, Rule: RuleTestLost, Message: check.Shorten(id) + " passed before the patch and no longer runs"})
 		}
 	}
 	if len(removed) <= others.written {
@@ -115,7 +115,7 @@ func lostTests(d check.Diff, env surroundings, before map[string]check.TestResul
 }
 
 // Removed returns the message about a test that the patch removed.
-func Removed(id string) string { return check.Shorten(id) + " was there before the patch and is gone" }
+func Removed(id string) string { return check.Shorten(id) + " existed before the patch and is gone" }
 
 // oldTest appends a test that failed before to list, unless list is full.
 func oldTest(d check.Diff, list []check.Finding, r check.TestResult) []check.Finding {

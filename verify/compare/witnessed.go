@@ -72,9 +72,9 @@ func altered(base, cand check.Outcome, d check.Diff) (found []check.Finding) {
 		if was[name] {
 			continue
 		}
-		f := check.Finding{Rule: RuleAltered, Message: name + " is replaced while the tests run, and was not before: what they report may not be what they found"}
+		f := check.Finding{Rule: RuleAltered, Message: name + " is replaced while the tests run, and was not before: the reported results may not be the real ones"}
 		if file, ok := strings.CutPrefix(name, plugin); ok {
-			f.File, f.Message = file, file+" takes part in how pytest runs the tests, and did not before: what they report may not be what they found"
+			f.File, f.Message = file, file+" takes part in how pytest runs the tests, and did not before: the reported results may not be the real ones"
 		}
 		found = append(found, f)
 	}
@@ -100,11 +100,11 @@ func forged(w check.Witness) string {
 	}
 	switch {
 	case w.Absent():
-		return fmt.Sprintf("the record of the tests is not theirs: of %s added to %s for this run none is in it, and others there are", many(w.Missing), w.Place)
+		return fmt.Sprintf("the record of the tests is not genuine: it lacks %s added to %s for this run, but has others from there", many(w.Missing), w.Place)
 	case w.Passed > 0:
-		return fmt.Sprintf("the record of the tests is not theirs: of %s added to %s for this run and had to fail, %d are reported as passed", many(w.Failing), w.Place, w.Passed)
+		return fmt.Sprintf("the record of the tests is not genuine: of %s added to %s for this run and had to fail, %d are reported as passed", many(w.Failing), w.Place, w.Passed)
 	}
-	return fmt.Sprintf("the record of the tests is not theirs: of %s added to %s for this run and had to pass, %d are reported as failed", many(w.Passing), w.Place, w.Failed)
+	return fmt.Sprintf("the record of the tests is not genuine: of %s added to %s for this run and had to pass, %d are reported as failed", many(w.Passing), w.Place, w.Failed)
 }
 
 // passing returns the places in which a test passed: the file that its ID begins with, and that file's directory.

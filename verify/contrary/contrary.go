@@ -270,7 +270,7 @@ func (q *Question) Holds() []policy.Hold {
 		more = fmt.Sprintf("; so do %d more", n)
 	}
 	return []policy.Hold{{Path: slices.Min(q.program), Kind: policy.Runner, Block: true, Reason: fmt.Sprintf(
-		"%s passes with the patch whatever it expects: with other values in its assertions it fails on the program as it was, and passes on the patched one%s.",
+		"%s passes with the patch whatever it expects: with other values in its assertions it fails on the unpatched program, and passes on the patched one%s.",
 		check.Shorten(q.passing[0]), more)}}
 }
 

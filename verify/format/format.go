@@ -36,7 +36,7 @@ func Applies(cs workspace.Changeset) string {
 	if slices.ContainsFunc(cs.Changes, formattable) {
 		return ""
 	}
-	return "the patch touches no Python file and no Go file"
+	return "the patch touches no Python or Go file"
 }
 
 // formattable reports whether c leaves a file that has a formatter.
@@ -153,7 +153,7 @@ func prove(ctx context.Context, b check.Bench) error {
 			return errors.New(out.Detail)
 		}
 		if string(got) != c.want {
-			return fmt.Errorf("formatting %s makes %q of %q", c.name, got, c.text)
+			return fmt.Errorf("formatting %s turns %q into %q", c.name, c.text, got)
 		}
 	}
 	return nil

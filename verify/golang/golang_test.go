@@ -279,7 +279,7 @@ func TestStaticcheckSpeaksOfTestsWhereTheProjectRunsIt(t *testing.T) {
 		maps.Copy(files, c.more)
 		b.View = check.OnBase(verifytest.Scan(t, files))
 		out := runStatic(t.Context(), b)
-		if len(out.Findings) != c.want || out.Verdict != "" || strings.Contains(out.Detail, "but for tests") != (c.want == 1) {
+		if len(out.Findings) != c.want || out.Verdict != "" || strings.Contains(out.Detail, "except tests") != (c.want == 1) {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}

@@ -202,7 +202,7 @@ func parseVet(res guest.Result, packages int) (found []check.Finding, blocked st
 		}
 	}
 	if count < packages {
-		return nil, "", fmt.Errorf("it speaks of %d of %d packages: %s", count, packages, text)
+		return nil, "", fmt.Errorf("it reports on %d of %d packages: %s", count, packages, text)
 	}
 	return found, "", nil
 }
@@ -222,7 +222,7 @@ func runStatic(ctx context.Context, b check.Bench) check.Outcome {
 		return overWorkspace(out, "")
 	}
 	out.Findings = slices.DeleteFunc(out.Findings, func(f check.Finding) bool { return lang.IsTest(f.File) })
-	return overWorkspace(out, " but for tests: nothing of the project runs it")
+	return overWorkspace(out, " except tests: nothing in the project runs it")
 }
 
 // overWorkspace adds to an outcome what staticcheck looked at.

@@ -253,9 +253,9 @@ func parseGoTests(res guest.Result, root string, dirs map[string]string, files *
 	case res.Stdout.Dropped > 0:
 		run.trouble = fmt.Sprintf("the tests wrote more than %d MiB", guest.MaxKept>>20)
 	case refused && len(r.order) == 0:
-		run.trouble = "go test did not begin: " + reason
+		run.trouble = "go test did not start: " + reason
 	case res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (bad || r.absent):
-		run.trouble = strings.TrimSuffix(fmt.Sprintf("go test's exit status %d does not fit its results: %s", res.Exit, check.FirstLine(text)), ": ")
+		run.trouble = strings.TrimSuffix(fmt.Sprintf("go test's exit status %d does not match its results: %s", res.Exit, check.FirstLine(text)), ": ")
 	}
 	return run
 }
@@ -474,10 +474,10 @@ func proveGoTests(ctx context.Context, b check.Bench) error {
 	// Every way to end is planted: a reader of the record that lost one of them would let a broken package pass as one
 	// without tests.
 	if fmt.Sprint(got) != fmt.Sprint(want) { // maps are printed in order
-		return fmt.Errorf("the planted tests end as %v", got)
+		return fmt.Errorf("the planted tests ended as %v", got)
 	}
 	if b.Witnessed() && !slices.ContainsFunc(out.Witnesses, func(w check.Witness) bool { return w.Place == "." && w.Failing > 0 && w.AsDrawn() }) {
-		return fmt.Errorf("the witnesses end as %+v", out.Witnesses)
+		return fmt.Errorf("the witnesses ended as %+v", out.Witnesses)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func commandsApply(v check.View) string {
 	if len(testCommands(v)) > 0 {
 		return ""
 	}
-	return "no test script starts anything but runners that are known"
+	return "no test script starts anything but known runners"
 }
 
 // runCommands runs each command, or only those that are requested.
@@ -117,7 +117,7 @@ func judgeCommands(base, cand check.Outcome, d check.Diff) check.Gate {
 		return t.Bad() && slices.ContainsFunc(base.Tests, func(was check.TestResult) bool { return was.ID == t.ID && was.Bad() })
 	}
 	if why := FailedBefore(base, cand); cand.Verdict == "" && len(why) > 0 && !slices.ContainsFunc(cand.Tests, func(t check.TestResult) bool { return !isOld(t) }) {
-		return check.Gate{Detail: "not judged: already before the patch, " + why[0]}
+		return check.Gate{Detail: "not judged: even before the patch, " + why[0]}
 	}
 	return compare.JudgeTests(base, cand, d)
 }
@@ -151,7 +151,7 @@ func proveCommands(ctx context.Context, b check.Bench) error {
 		got = append(got, t.ID+" "+t.Outcome)
 	}
 	if want := []string{"package.json::test > node true.cjs passed", "package.json::test > node false.cjs failed"}; !slices.Equal(got, want) {
-		return fmt.Errorf("the planted commands end as %q", got)
+		return fmt.Errorf("the planted commands ended as %q", got)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func compilers(ctx context.Context, b check.Bench) (list map[string]installedCom
 		version, _, _ := strings.Cut(found[i].Version, ".")
 		major, err := strconv.Atoi(version)
 		if err != nil || major < oldestCompiler {
-			blocked = fmt.Sprintf("typescript of %s is %s, and only %d or later can be asked", path.Join(u.root, "package.json"), check.Shorten(found[i].Version), oldestCompiler)
+			blocked = fmt.Sprintf("typescript of %s is %s, and only %d or later can be used", path.Join(u.root, "package.json"), check.Shorten(found[i].Version), oldestCompiler)
 			continue
 		}
 		list[u.root] = installedCompiler{*found[i], u.root, major}
@@ -208,7 +208,7 @@ func parseCompiler(res guest.Result) (found []check.Finding, trouble string) {
 	lines := tscLine.FindAllStringSubmatch(check.Clean(check.Bytes(res.Stdout)), -1)
 	// Status 1 means errors without output files, and 2 errors with output files.
 	if res.Exit > 2 || (res.Exit != 0) != (len(lines) > 0) {
-		return nil, fmt.Sprintf("tsc's exit status %d does not fit its %d errors: %s", res.Exit, len(lines), nodeComplaint(res))
+		return nil, fmt.Sprintf("tsc's exit status %d does not match its %d errors: %s", res.Exit, len(lines), nodeComplaint(res))
 	}
 	for _, m := range lines {
 		if ofSetup.MatchString(m[4]) {

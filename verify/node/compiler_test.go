@@ -21,8 +21,8 @@ func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
 		"with output": {2, "../etc/b.ts(1,1): error TS2304: x\n", "[:1:1 TS2304 x]"},
 		"no place":    {1, "error TS18003: No inputs.\nerror TS5023: Unknown.\n", "[:0:0 TS5023 Unknown.]"},
 		"its call":    {1, "a.ts(1,1): error TS6305: Output file has not been built.\n", "[]"},
-		"sound, with": {0, one, "exit status 0 does not fit its 1 errors"}, "faulty, without": {1, "Segmentation fault\n", "exit status 1 does not fit its 0 errors"},
-		"crashed": {134, one, "exit status 134 does not fit"},
+		"sound, with": {0, one, "exit status 0 does not match its 1 errors"}, "faulty, without": {1, "Segmentation fault\n", "exit status 1 does not match its 0 errors"},
+		"crashed": {134, one, "exit status 134 does not match"},
 	} {
 		var got []string
 		found, trouble := parseCompiler(verifytest.Ended(c.exit, []byte(c.out), nil))

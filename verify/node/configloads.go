@@ -50,7 +50,7 @@ func configuredByBase(ctx context.Context, b check.Bench, cmd guest.Command, rec
 		}
 		var err error
 		if b.View, err = putBack(ctx, b, p); err != nil {
-			return b, kept, res, check.Infraf("put %s back: %v", check.Shorten(p), err), false
+			return b, kept, res, check.Infraf("restore %s: %v", check.Shorten(p), err), false
 		}
 		// Otherwise the next run would find the old record.
 		if _, cost, done = b.Command(ctx, guest.Command{Args: []string{b.Tools.Node, "-e", "require('node:fs').unlinkSync(process.argv[1])", "--", record}, Dir: "/"}); !done {

@@ -299,13 +299,13 @@ func nodeTrouble(s check.TestRun, res guest.Result) string {
 	first := check.Shorten(check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
 	switch {
 	case res.Signal != "":
-		return "node was ended by " + res.Signal + " before its tests were over"
+		return "node was ended by " + res.Signal + " before its tests finished"
 	case !s.Finished:
-		return strings.TrimSuffix(fmt.Sprintf("node ended with exit status %d before its tests were over: %s", res.Exit, first), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("node ended with exit status %d before its tests finished: %s", res.Exit, first), ": ")
 	case s.Status != res.Exit || res.Exit > 1:
-		return fmt.Sprintf("the record of node's tests says %d and its exit status %d", s.Status, res.Exit)
+		return fmt.Sprintf("the record of node's tests says %d, but node ended with exit status %d", s.Status, res.Exit)
 	case (s.Status == 1) != failing:
-		return fmt.Sprintf("node's exit status %d does not fit its results", s.Status)
+		return fmt.Sprintf("node's exit status %d does not match its results", s.Status)
 	}
 	return ""
 }
@@ -322,10 +322,10 @@ func proveNodeTests(ctx context.Context, b check.Bench) error {
 		got[t.ID] = t.Outcome
 	}
 	if len(got) != 3 || got["planted.test.mjs::true"] != "passed" || got["planted.test.mjs::false"] != "failed" || got["broken.test.mjs"] != "error" {
-		return fmt.Errorf("the planted tests end as %v", got)
+		return fmt.Errorf("the planted tests ended as %v", got)
 	}
 	if lines := fmt.Sprint(out.Traced.With(&check.Trace{})); lines != "&{map[planted.test.mjs:[1 2 4 5 6]] map[planted.test.mjs:[1 2 4 5]]}" {
-		return fmt.Errorf("of the lines of the planted tests it is told %s", lines)
+		return fmt.Errorf("the lines of the planted tests are reported as %s", lines)
 	}
 	return nil
 }

@@ -66,10 +66,10 @@ func TestRecordOfNodeMustFitItsExit(t *testing.T) {
 		"failed":              {failed + end1, guest.Result{Exit: 1}, ""},
 		"passed":              {passed + end0, guest.Result{}, ""},
 		"a file broke off":    {`{"kind":"collect","id":"a.test.js","outcome":"error"}` + "\n" + end1, guest.Result{Exit: 1}, ""},
-		"no end":              {passed, guest.Result{}, "before its tests were over"},
+		"no end":              {passed, guest.Result{}, "before its tests finished"},
 		"failed, said sound":  {failed + end1, guest.Result{}, "exit status 0"},
 		"passed, said faulty": {passed + end0, guest.Result{Exit: 1}, "exit status 1"},
-		"forged":              {passed + end1, guest.Result{Exit: 1}, "does not fit"},
+		"forged":              {passed + end1, guest.Result{Exit: 1}, "does not match"},
 		"a signal":            {passed + end0, guest.Result{Signal: "SIGKILL"}, "SIGKILL"},
 	} {
 		run, err := check.ParseRecord([]byte(c.record))

@@ -131,7 +131,7 @@ func (l packageLinter) applies(v check.View) string {
 	if len(l.uses(v)) > 0 {
 		return ""
 	}
-	return "no package.json has " + l.name + ", with a configuration"
+	return "no package.json has " + l.name + " and a configuration for it"
 }
 
 // run runs the linter as the scripts of each package do.
@@ -183,7 +183,7 @@ func (l packageLinter) counted(u packageUse, found []check.Finding) (counted []c
 			counted = append(counted, f)
 		}
 	}
-	return counted, ", faults alone: no command of the project starts it"
+	return counted, ", faults only: no command of the project starts it"
 }
 
 // read reads the findings. trouble says why they are incomplete, "" if they are not. The linter is the workspace's own
@@ -196,7 +196,7 @@ func (l packageLinter) read(res guest.Result, report string) (found []check.Find
 	case trouble != "":
 		return nil, trouble
 	case res.Exit != 0 && res.Exit != l.status || (res.Exit != 0) != (len(found) > 0):
-		return nil, fmt.Sprintf("%s's exit status %d does not fit its %d errors: %s", l.name, res.Exit, len(found), nodeComplaint(res))
+		return nil, fmt.Sprintf("%s's exit status %d does not match its %d errors: %s", l.name, res.Exit, len(found), nodeComplaint(res))
 	}
 	return found, ""
 }

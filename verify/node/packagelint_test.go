@@ -22,9 +22,9 @@ func TestReportOfESLintMustFitItsExit(t *testing.T) {
 		"an error":           {1, plantedESLint, "1 found"},
 		"none":               {0, warned, "0 found"},
 		"no parse":           {1, strings.Replace(plantedESLint, `"no-undef"`, "null", 1), "1 found"},
-		"sound, with errors": {0, plantedESLint, "exit status 0 does not fit its 1 errors: Oops! Error: Cannot find module 'x'"},
-		"faulty, with none":  {1, warned, "exit status 1 does not fit its 0 errors"},
-		"another count":      {1, strings.Replace(plantedESLint, `t": 1`, `t": 2`, 1), "counts 2 errors and tells of 1"},
+		"sound, with errors": {0, plantedESLint, "exit status 0 does not match its 1 errors: Oops! Error: Cannot find module 'x'"},
+		"faulty, with none":  {1, warned, "exit status 1 does not match its 0 errors"},
+		"another count":      {1, strings.Replace(plantedESLint, `t": 1`, `t": 2`, 1), "counts 2 errors and lists 1"},
 		"no start":           {2, "", "eslint ended with exit status 2: Oops! Error: Cannot find module 'x'"},
 		"no start, a report": {2, plantedESLint, "eslint ended with exit status 2"},
 		"cut":                {1, plantedESLint[:40], "eslint ended with exit status 1"},
@@ -50,8 +50,8 @@ func TestReportOfStylelintMustFitItsExit(t *testing.T) {
 		want   string
 	}{
 		"an error": {2, plantedStylelint, "1 found"}, "none": {0, sound, "0 found"}, "an option": {2, `[{"source": "/work/a.css", "errored": true, "invalidOptionWarnings": [{"text": "t"}]}]`, "1 found"},
-		"sound, with errors": {0, plantedStylelint, "exit status 0 does not fit its 1 errors: JSONError: x"}, "faulty, with none": {2, sound, "exit status 2 does not fit its 0 errors"},
-		"it says none": {2, strings.Replace(plantedStylelint, "true", "false", 1), "says false of errors in a file and tells of 1"},
+		"sound, with errors": {0, plantedStylelint, "exit status 0 does not match its 1 errors: JSONError: x"}, "faulty, with none": {2, sound, "exit status 2 does not match its 0 errors"},
+		"it says none": {2, strings.Replace(plantedStylelint, "true", "false", 1), "reports errors in a file as false and lists 1"},
 		"no start":     {78, plantedStylelint, "stylelint ended with exit status 78: JSONError: x"}, "cut": {2, plantedStylelint[:40], "stylelint ended with exit status 2"},
 	} {
 		res := verifytest.Ended(c.exit, nil, []byte("JSONError: x\n"))

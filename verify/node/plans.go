@@ -120,9 +120,9 @@ func WhyNotRun(list []NotRun) string {
 	}
 	manifest, text := path.Join(list[0].Root, "package.json"), strings.Join(names, ", ")
 	if Cannot(list) {
-		return fmt.Sprintf("nothing here can run this of the test script of %s: %s; a [[gate]] in agent.toml can, in an image that has what it needs", manifest, text)
+		return fmt.Sprintf("nothing here can run this part of the test script of %s: %s; a [[gate]] in agent.toml can, in an image that has what it needs", manifest, text)
 	}
-	return fmt.Sprintf("nothing that the test script of %s starts tests anything: %s; a [[gate]] in agent.toml can", manifest, text)
+	return fmt.Sprintf("no command that the test script of %s starts tests anything: %s; a [[gate]] in agent.toml can", manifest, text)
 }
 
 // aside reports whether a package is test data, an example, a template or a benchmark, whose scripts do not run to test the

@@ -190,7 +190,7 @@ func (r packageRunner) applies(v check.View) string {
 	for _, other := range packageRunners() {
 		names = append(names, other.name)
 	}
-	return "no package.json has its tests run by " + strings.Join(names, ", ")
+	return "no package.json runs its tests with " + strings.Join(names, ", ")
 }
 
 // selected lists the arguments that select the requested tests of a package: their files, since titles need not be unique.
@@ -407,7 +407,7 @@ func (r packageRunner) read(res guest.Result, report, root string, set *witness.
 	data, ok := res.Files[report]
 	switch {
 	case res.Signal != "":
-		return nil, fmt.Sprintf("%s was ended by %s before its tests were over", r.name, res.Signal)
+		return nil, fmt.Sprintf("%s was ended by %s before its tests finished", r.name, res.Signal)
 	case !ok && r.perFile && res.Exit == 0 && len(res.Stdout.Head) == 0:
 		return nil, "" // a file that tests load is among them, and has no tests itself
 	case !ok:
@@ -427,7 +427,7 @@ func (r packageRunner) read(res guest.Result, report, root string, set *witness.
 		case set.Titles(title):
 			ours++
 		case !isTest && set.Names(t.Message):
-			return nil, fmt.Sprintf("%s ran into a hook that fails behind a test which does: %s", r.name, t.Message)
+			return nil, fmt.Sprintf("%s ran into a hook that fails after a test that fails: %s", r.name, t.Message)
 		}
 	}
 	fits := res.Exit == 1 && failures > 0 || res.Exit == 0 && failures == 0 || r.status != nil && res.Exit == r.status(failures)
@@ -435,7 +435,7 @@ func (r packageRunner) read(res guest.Result, report, root string, set *witness.
 		fits = r.status == nil && res.Exit == 1 && r.alone(res, report) || r.status != nil && res.Exit == r.status(failures)
 	}
 	if !fits {
-		return results, fmt.Sprintf("the exit status %d of %s does not fit its results: %s", res.Exit, r.name, nodeComplaint(res))
+		return results, fmt.Sprintf("the exit status %d of %s does not match its results: %s", res.Exit, r.name, nodeComplaint(res))
 	}
 	return results, ""
 }
@@ -468,7 +468,7 @@ func (r packageRunner) prove(ctx context.Context, b check.Bench) error {
 		want = r.proof
 	}
 	if !slices.Equal(got, want) {
-		return fmt.Errorf("the planted tests end as %q", got)
+		return fmt.Errorf("the planted tests ended as %q", got)
 	}
 	if !strings.Contains(out.Detail, " 1.0.0:") {
 		return errors.New("the planted package is not the one that ran")

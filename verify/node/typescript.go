@@ -154,7 +154,7 @@ func parseScript(res guest.Result, paths []string) (scriptAnswer, error) {
 		seen[s.File] = true
 	}
 	if i := slices.IndexFunc(paths, func(p string) bool { return !seen[p] }); i >= 0 {
-		return answer, fmt.Errorf("it says nothing of %s", check.Shorten(paths[i]))
+		return answer, fmt.Errorf("it says nothing about %s", check.Shorten(paths[i]))
 	}
 	for i, f := range answer.Findings {
 		// The compiler's own paths are relative already; anything else is not in the workspace.

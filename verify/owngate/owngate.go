@@ -78,12 +78,12 @@ func languages() (names []string) {
 // Check returns an error for gates that cannot be intended. taken reports whether a gate or a check that exists without them has a name.
 func Check(list []Gate, taken func(name string) bool) error {
 	if len(list) > Most {
-		return fmt.Errorf("%d gates are more than %d", len(list), Most)
+		return fmt.Errorf("%d gates, at most %d are allowed", len(list), Most)
 	}
 	seen := map[string]bool{}
 	for _, g := range list {
 		if !gateName.MatchString(g.Name) {
-			return fmt.Errorf("a gate is named %q: a name is of small letters, digits and hyphens, 40 at most, and begins with a letter", g.Name)
+			return fmt.Errorf("a gate is named %q: use lower-case letters, digits and hyphens, at most 40, and begin with a letter", g.Name)
 		}
 		if seen[g.Name] {
 			return fmt.Errorf("two gates are named %q", g.Name)
@@ -91,7 +91,7 @@ func Check(list []Gate, taken func(name string) bool) error {
 		seen[g.Name] = true
 		err := g.check()
 		if taken(g.Name) {
-			err = errors.New("the agent has a gate or a check of that name")
+			err = errors.New("the agent has a gate or a check with that name")
 		}
 		if err != nil {
 			return fmt.Errorf("gate %q: %w", g.Name, err)
@@ -112,7 +112,7 @@ func (g Gate) check() error {
 	}
 	for _, l := range g.Languages {
 		if lang.Named(l) == nil && !(strings.HasPrefix(l, ".") && len(l) > 1) {
-			return fmt.Errorf("there is no language %q: name an extension, as \".proto\", or one of %s", l, strings.Join(languages(), ", "))
+			return fmt.Errorf("unknown language %q: name an extension, such as \".proto\", or one of %s", l, strings.Join(languages(), ", "))
 		}
 	}
 	return nil
@@ -170,7 +170,7 @@ func (g Gate) run(ctx context.Context, b check.Bench) check.Outcome {
 	res, out, _ := b.Command(ctx, guest.Command{Args: args, Dir: check.Work, Timeout: timeout})
 	switch {
 	case out.Verdict == check.Timeout:
-		out.Detail = fmt.Sprintf("%s did not end within %s", g.Command[0], timeout)
+		out.Detail = fmt.Sprintf("%s did not finish within %s", g.Command[0], timeout)
 		return out
 	case out.Verdict == check.OOM || res.Killed:
 		return out
@@ -199,7 +199,7 @@ func (g Gate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 	case absent:
 		// There was nothing to compare with, and no patch is to blame for that.
 		v.Verdict = check.Infra
-		v.Detail += ": before the patch the command was not in the box: correct [[gate]] " + g.Name + " in agent.toml"
+		v.Detail += ": the command was not in the box before the patch: correct [[gate]] " + g.Name + " in agent.toml"
 	case failed:
 		v.Verdict, v.Detail = "", "failed before the patch too: "+base.Detail
 	default:

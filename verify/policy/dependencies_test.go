@@ -54,7 +54,7 @@ func TestAHoldOnDependenciesListsThem(t *testing.T) {
 		if len(holds) != 1 || holds[0].Kind != "dependencies" || !holds[0].Block {
 			t.Fatalf("%s: %+v", c.file, holds)
 		}
-		_, got, _ := strings.Cut(holds[0].Reason, "installing: ")
+		_, got, _ := strings.Cut(holds[0].Reason, "installation: ")
 		if got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", c.file, got, c.want)
 		}

@@ -36,7 +36,7 @@ func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) 
 	keys := node.ChangedKeys(before, after)
 	for _, p := range slices.Sorted(maps.Keys(keys)) {
 		holds = append(holds, Hold{
-			Path: p, Kind: Tooling, Block: true, Reason: "It says otherwise how the tools that judge the patch are started or set up: " + strings.Join(keys[p], ", ") + ".",
+			Path: p, Kind: Tooling, Block: true, Reason: "It changes how the tools that judge the patch are started or set up: " + strings.Join(keys[p], ", ") + ".",
 		})
 	}
 	return holds
@@ -233,7 +233,7 @@ func namedHolds(before, after check.View, cs workspace.Changeset) (holds []Hold)
 		rule, _ := ruleFor(n.Root)
 		reason := fmt.Sprintf("It is %s by %s", n.How, check.Shorten(n.By))
 		if n.By != n.Root {
-			reason += ", which acts by " + check.Shorten(n.Root)
+			reason += ", which takes effect through " + check.Shorten(n.Root)
 		}
 		holds = append(holds, Hold{Path: p, Kind: rule.kind, Block: !n.Shared, Reason: reason + ". " + rule.reason})
 	}

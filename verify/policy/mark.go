@@ -140,7 +140,7 @@ func quote(line string) string {
 		return fmt.Sprintf("(a line of %d bytes)", len(line))
 	}
 	if rule, ok := secret.InLine(line); ok {
-		return "(not shown, for it holds what looks like " + rule + ")"
+		return "(not shown, because it holds what looks like " + rule + ")"
 	}
 	clean := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {

@@ -46,7 +46,7 @@ var namedCases = []namedCase{
 	{"without an end", with(workflow("      - run: ./bin/up\n"), "bin/up", shebang), "bin/up", CI, "run by"},
 	{"of Windows", workflow("      - run: .\\ops\\x.ps1\n        shell: pwsh\n"), "ops/x.ps1", CI, "run by"},
 	{"a list for pip", workflow("      - run: python -m pip install -q -r ops/tools.list\n"), "ops/tools.list", CI, "taken in by"},
-	{"two hops", with(workflow("      - run: ./ci/release.sh\n"), "ci/release.sh", shebang+`. "$(dirname "$0")/lib.sh"`+"\n"), "ci/lib.sh", CI, "run by ci/release.sh, which acts by .github/workflows/ci.yml"},
+	{"two hops", with(workflow("      - run: ./ci/release.sh\n"), "ci/release.sh", shebang+`. "$(dirname "$0")/lib.sh"`+"\n"), "ci/lib.sh", CI, "run by ci/release.sh, which takes effect through .github/workflows/ci.yml"},
 	{"a script of .github", map[string]string{".github/scripts/a.sh": shebang + "bash ops/x.sh\n"}, "ops/x.sh", CI, "run by .github/scripts/a.sh"},
 	{"GitLab, an include", map[string]string{".gitlab-ci.yml": "include:\n  - local: /ci/build.yml\n"}, "ci/build.yml", CI, "included by .gitlab-ci.yml"},
 	{"GitLab, a list", map[string]string{".gitlab-ci.yml": "include: ['ci/build.yml', 'ci/b.yml']\n"}, "ci/b.yml", CI, "included by"},
@@ -63,7 +63,7 @@ var namedCases = []namedCase{
 	{"a hook of an agent", map[string]string{".claude/settings.json": `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"sh tools/start.sh"}]}]}}`}, "tools/start.sh", Tooling, "run by .claude/settings.json"},
 	{"a hook in its project", map[string]string{".claude/settings.json": `{"hooks":{"Stop":[{"hooks":[{"command":"\"$CLAUDE_PROJECT_DIR\"/tools/stop.py"}]}]}}`}, "tools/stop.py", Tooling, "run by"},
 	{"an import", map[string]string{"CLAUDE.md": "# Project\n\nSee @docs/conventions.md for the rules.\n"}, "docs/conventions.md", Tooling, "imported by CLAUDE.md"},
-	{"an import of an import", map[string]string{"CLAUDE.md": "@docs/a.md", "docs/a.md": "- @./b.md\n"}, "docs/b.md", Tooling, "imported by docs/a.md, which acts by CLAUDE.md"},
+	{"an import of an import", map[string]string{"CLAUDE.md": "@docs/a.md", "docs/a.md": "- @./b.md\n"}, "docs/b.md", Tooling, "imported by docs/a.md, which takes effect through CLAUDE.md"},
 	{"instructions of opencode", map[string]string{"opencode.json": `{"instructions": ["docs/style.md"]}`}, "docs/style.md", Tooling, "imported by"},
 	// What is installed, and runs at that time.
 	{"a list of a list", map[string]string{"requirements.txt": "-r deps/base.list\n"}, "deps/base.list", Dependencies, "taken in by requirements.txt"},

@@ -121,12 +121,12 @@ func rulesOfNames() []holdRule {
 			},
 			// A new dependency is other people's code, fetched after the gates have passed. Scripts in these files
 			// run during installation.
-			{kind: Dependencies, reason: "It changes what is installed, or scripts that run on installing.", block: true, names: lang.Manifests(), mode: named.Manifest},
-			{kind: Dependencies, reason: "It is code of others, which is built or loaded in the place of their package.", block: true, names: []string{"/vendor/"}},
+			{kind: Dependencies, reason: "It changes what is installed, or scripts that run during installation.", block: true, names: lang.Manifests(), mode: named.Manifest},
+			{kind: Dependencies, reason: "It is third-party code, which is built or loaded in place of its package.", block: true, names: []string{"/vendor/"}},
 			// A gate that is configured to look away proves nothing, so a person must see a patch that needs this.
 			{kind: Tooling, reason: "It configures the tools that judge the patch.", block: true, names: toolConfig},
 			// A privileged container or a mounted root directory takes a single line.
-			{kind: Tooling, reason: "It decides what a container may do when it is started with it.", block: true, names: []string{
+			{kind: Tooling, reason: "It decides what a container that is started with it may do.", block: true, names: []string{
 				"compose.yaml", "compose.yml", "compose.*.yaml", "compose.*.yml", "docker-compose*.yml", "docker-compose*.yaml",
 			}},
 			// These run in the box as well, so the gates have seen what they do there.

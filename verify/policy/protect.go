@@ -33,12 +33,12 @@ func Protect(patterns []string) (*Protection, error) {
 		clean := strings.TrimSpace(pattern)
 		switch {
 		case clean == "":
-			return nil, fmt.Errorf("a pattern is empty: name a path, as \"migrations/**\"")
+			return nil, fmt.Errorf("a pattern is empty: name a path, such as \"migrations/**\"")
 		case strings.HasPrefix(clean, "!"):
-			return nil, fmt.Errorf("%q takes a protection back: name what is protected instead", pattern)
+			return nil, fmt.Errorf("%q removes a protection: name what is protected instead", pattern)
 		// A pattern that cannot match anything would look like protection.
 		case path.IsAbs(clean), strings.HasPrefix(path.Clean(clean), ".."), strings.Contains(clean, `\`):
-			return nil, fmt.Errorf("%q is no path in the workspace: write it from its top, with /, as \"migrations/**\"", pattern)
+			return nil, fmt.Errorf("%q is not a path in the workspace: write it relative to its top, with /, such as \"migrations/**\"", pattern)
 		}
 		m, err := patternmatcher.New([]string{workspace.Fold(path.Clean(clean))})
 		if err == nil {
@@ -46,7 +46,7 @@ func Protect(patterns []string) (*Protection, error) {
 			_, err = m.MatchesOrParentMatches("a")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is no pattern: %w", pattern, err)
+			return nil, fmt.Errorf("%q is not a pattern: %w", pattern, err)
 		}
 		p.matchers = append(p.matchers, m)
 	}

@@ -42,8 +42,8 @@ func TestProtectedPathsNeedAnApprovalOfTheirOwn(t *testing.T) {
 func TestAPatternThatWouldProtectNothingIsRefused(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
-		"": "empty", " ": "empty", "!a": "takes a protection back", "/a": "no path in the workspace", "../a": "no path in the workspace",
-		"a/../../b": "no path in the workspace", `a\b`: "no path in the workspace", "a[": "no pattern",
+		"": "empty", " ": "empty", "!a": "removes a protection", "/a": "not a path in the workspace", "../a": "not a path in the workspace",
+		"a/../../b": "not a path in the workspace", `a\b`: "not a path in the workspace", "a[": "not a pattern",
 	} {
 		if p, err := Protect([]string{"fine/**", pattern}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v %v", pattern, p, err)
@@ -90,7 +90,7 @@ func TestRulesThatHideFilesAreHeld(t *testing.T) {
 		want             string // in the reason; "" for none
 	}{
 		"nothing there":        {whole, ".gitignore", "/out\nnode_modules/\n*.pyc\n", ""},
-		"a test":               {whole, ".gitignore", "*_test.py\n", "(1 of them, as a_test.py)"},
+		"a test":               {whole, ".gitignore", "*_test.py\n", "(1 of them, such as a_test.py)"},
 		"a directory":          {whole, ".gitignore", "sub/\n", "as sub/b.py"},
 		"rules further down":   {whole, "sub/.gitignore", "/b.py\n", "as sub/b.py"},
 		"the patch's own file": {whole, ".gitignore", "/new.py\n", "as new.py"},

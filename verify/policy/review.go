@@ -72,7 +72,7 @@ func ruleHolds(rule holdRule, c workspace.Change, name string) []Hold {
 	}
 	var holds []Hold
 	if len(effect.Tools) > 0 {
-		holds = append(holds, Hold{Path: name, Kind: Tooling, Block: true, Reason: "It sets up tools that judge the patch otherwise: " + strings.Join(effect.Tools, ", ") + "."})
+		holds = append(holds, Hold{Path: name, Kind: Tooling, Block: true, Reason: "It changes how tools that judge the patch are set up: " + strings.Join(effect.Tools, ", ") + "."})
 	}
 	if len(effect.Scripts) > 0 {
 		holds = append(holds, Hold{Path: name, Kind: Tooling, Reason: "It changes scripts that are started by name: " + quote(strings.Join(effect.Scripts, ", ")) + "."})
@@ -108,7 +108,7 @@ func concealedHolds(c workspace.Change) (holds []Hold) {
 	}
 	after := string(c.After)
 	for _, line := range slices.Concat(concealed.Find(string(c.Before), after, concealed.IsCode(c.Path, after)), concealed.Names(c.Path, string(c.Before), after)) {
-		holds = append(holds, Hold{Path: c.Path, Kind: Unseen, Block: true, Reason: fmt.Sprintf("Line %d %s: a person sees something else than a machine reads.", line.Number, line.What)})
+		holds = append(holds, Hold{Path: c.Path, Kind: Unseen, Block: true, Reason: fmt.Sprintf("Line %d %s: a person sees something other than what a machine reads.", line.Number, line.What)})
 	}
 	return holds
 }

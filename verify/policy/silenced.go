@@ -75,7 +75,7 @@ func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hol
 		}
 	}
 	shown = notBlocking(Suppression, addsSuppression, counted, " (no gate depends on it; executed lines are measured without it)")
-	shown = append(shown, notBlocking(Suppression, addsSuppression, styled, " (of what is about style alone)")...)
+	shown = append(shown, notBlocking(Suppression, addsSuppression, styled, " (of style only)")...)
 	return blocking, append(shown, notBlocking(Suppression, addsSuppression, tested, " (in a test, for one line)")...)
 }
 

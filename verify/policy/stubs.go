@@ -72,7 +72,7 @@ func stubHolds(before, after check.View, cs workspace.Changeset) (holds []Hold) 
 			}
 			holds = append(holds, Hold{
 				Path: c.Path, Kind: WeakerType, Block: true,
-				Reason: fmt.Sprintf("Type checkers read it in place of %s, which they do not look at any more.", check.Shorten(module)),
+				Reason: fmt.Sprintf("Type checkers read it in place of %s, which they no longer look at.", check.Shorten(module)),
 			})
 		}
 	}

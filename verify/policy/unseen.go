@@ -19,7 +19,7 @@ func gitHolds(ctx context.Context, base *workspace.Manifest, cs workspace.Change
 	}
 	for _, name := range names {
 		if rule, ok := ruleFor(name); !ok || !rule.block {
-			holds = append(holds, Hold{Path: name, Kind: Git, Block: true, Reason: "The repository's configuration has git read it as settings or run it as a hook."})
+			holds = append(holds, Hold{Path: name, Kind: Git, Block: true, Reason: "The repository's configuration makes git read it as settings or run it as a hook."})
 		}
 	}
 	return holds
@@ -32,11 +32,11 @@ func hiddenHolds(ctx context.Context, base *workspace.Manifest, cs workspace.Cha
 		h := Hold{Path: u.Path, Kind: Unseen, Block: true}
 		switch {
 		case u.Err != nil && u.Rules:
-			h.Reason = "Git does not say what it ignores then: " + quote(u.Err.Error())
+			h.Reason = "Git does not say what it ignores with this change: " + quote(u.Err.Error())
 		case u.Err != nil:
 			h.Reason = "Git does not say whether it ignores it: " + quote(u.Err.Error())
 		case u.Rules:
-			h.Reason = fmt.Sprintf("Git ignores files of the workspace then (%d of them, as %s), which no later run and no commit has.", len(u.Hidden), quote(u.Hidden[0]))
+			h.Reason = fmt.Sprintf("With this change git ignores files of the workspace (%d of them, such as %s), which no later run and no commit has.", len(u.Hidden), quote(u.Hidden[0]))
 		default:
 			h.Reason = "Git ignores it, so no later run and no commit has it."
 		}

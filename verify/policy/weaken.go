@@ -58,7 +58,7 @@ func weakHolds(cs workspace.Changeset) []Hold {
 	before, after := sides(cs)
 	blocking, shown := addedSuppressions(before, after)
 	holds := append(holdsOf(Suppression, addsSuppression, blocking), shown...)
-	holds = append(holds, holdsOf(Suppression, "had a tool report more than its configuration says, and is gone", dropped(before, after))...)
+	holds = append(holds, holdsOf(Suppression, "made a tool report more than its configuration says, and is gone", dropped(before, after))...)
 	commands, _ := surplus(each(before, saying(directive.Commands)), each(after, saying(directive.Commands)), byLine)
 	holds = append(holds, notBlocking(Tooling, "is run by `go generate`", commands, "")...)
 	holds = append(holds, testHolds(before, after)...)

@@ -28,8 +28,8 @@ func typeHolds(before, after []sourceFile) []Hold {
 	})
 	holds = append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
 	before, after = filter(before, program), filter(after, program)
-	holds = append(holds, holdsOf(WeakerType, "no longer says of a parameter or the result what type it is of", bared(before, after))...)
-	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used as it was", newCasts(before, after))...)
+	holds = append(holds, holdsOf(WeakerType, "no longer states the type of a parameter or of the result", bared(before, after))...)
+	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used without a cast before", newCasts(before, after))...)
 	return append(holds, uncheckedHolds(before, all)...)
 }
 

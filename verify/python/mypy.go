@@ -134,7 +134,7 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 	}
 	own = check.AddCost(own, rest)
 	own.Findings = alsoFound(own.Findings, certain.Faults(b.View, rest.Findings))
-	own.Detail += ", and elsewhere for faults that are certain"
+	own.Detail += ", and elsewhere only for faults that are certain"
 	return own
 }
 
@@ -159,7 +159,7 @@ func mypyReadable(ctx context.Context, b check.Bench, root string, cmd guest.Com
 		out = check.AddCost(mypyOnce(ctx, b, cmd), out)
 	}
 	if out.Blocked == "" && len(left) > 0 {
-		out.Detail += ", but for what it cannot read: " + check.Shorten(strings.Join(left, ", "))
+		out.Detail += ", except what it cannot read: " + check.Shorten(strings.Join(left, ", "))
 	}
 	return out
 }

@@ -145,12 +145,12 @@ func TestTestRunThatDoesNotFitItsRecordIsTrouble(t *testing.T) {
 		res          guest.Result
 		want         string
 	}{
-		{"no record", "", verifytest.Ended(0, nil, nil), "before its session was over"},
-		{"cut record", whole[:len(whole)-5], verifytest.Ended(1, nil, nil), "before its session was over"},
+		{"no record", "", verifytest.Ended(0, nil, nil), "before its session finished"},
+		{"cut record", whole[:len(whole)-5], verifytest.Ended(1, nil, nil), "before its session finished"},
 		{"other status", whole, verifytest.Ended(0, nil, nil), "exit status 0"},
 		{"signal", whole, guest.Result{Exit: -1, Signal: "SIGSEGV"}, "SIGSEGV"},
 		{"tests not run", collected + `{"kind": "finished", "status": 0, "tests": 0}` + "\n", verifytest.Ended(0, nil, nil), "collected 1 tests and ran 0"},
-		{"failure without one", collected + passed + `{"kind": "finished", "status": 1, "tests": 1}` + "\n", verifytest.Ended(1, nil, nil), "does not fit"},
+		{"failure without one", collected + passed + `{"kind": "finished", "status": 1, "tests": 1}` + "\n", verifytest.Ended(1, nil, nil), "does not match"},
 		{"usage", `{"kind": "finished", "status": 4, "tests": 0}` + "\n", verifytest.Ended(4, nil, []byte("ERROR: usage")), "gave up with exit status 4: ERROR: usage"},
 		{"no tests", `{"kind": "finished", "status": 5, "tests": 0}` + "\n", verifytest.Ended(5, nil, nil), ""},
 		{"good", collected + passed + `{"kind": "finished", "status": 0, "tests": 1}` + "\n", verifytest.Ended(0, nil, nil), ""},

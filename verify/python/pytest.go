@@ -126,9 +126,9 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 	if made := versionFiles(b.View, root); !made.Empty() {
 		// The box belongs to the tests, and nothing but results leaves it.
 		if err := b.Box.Apply(ctx, made); err != nil {
-			return check.Infraf("write the version that building would write: %v", err)
+			return check.Infraf("write the version file that a build would write: %v", err)
 		}
-		said = "; with a version that building the project would write"
+		said = "; with the version file that a build of the project would write"
 	}
 	set := witnesses(b, roots, root)
 	alone := false // without what the project's commands ask for
@@ -154,7 +154,7 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 			continue
 		case len(o.asked) > 0 && len(out.Tests) == 0:
 			alone, spent = true, out
-			said = "; without " + strings.Join(o.asked, " ") + " of the project's commands, with which pytest does not start"
+			said = "; without " + strings.Join(o.asked, " ") + " from the project's commands, with which pytest does not start"
 			continue
 		case !set.Empty():
 			// A suite may end because of a test that is not one of its own, or because of one that fails.
@@ -163,7 +163,7 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 			out = plain
 		}
 		if len(o.dropped) > 0 {
-			said += "; without " + strings.Join(slices.Compact(o.dropped), ", ") + ", of plugins that are not loaded"
+			said += "; without " + strings.Join(slices.Compact(o.dropped), ", ") + ", options of plugins that are not loaded"
 		}
 		out.Detail += said
 		return out
@@ -246,11 +246,11 @@ func trouble(s check.TestRun, res guest.Result) string {
 	first := complaint(check.Clean(check.Bytes(res.Stderr)))
 	switch {
 	case res.Signal != "":
-		return "pytest was ended by " + res.Signal + " before its session was over"
+		return "pytest was ended by " + res.Signal + " before its session finished"
 	case !s.Finished:
-		return strings.TrimSuffix(fmt.Sprintf("pytest ended with exit status %d before its session was over: %s", res.Exit, first), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("pytest ended with exit status %d before its session finished: %s", res.Exit, first), ": ")
 	case s.Status != res.Exit:
-		return fmt.Sprintf("pytest's session says %d and its exit status %d", s.Status, res.Exit)
+		return fmt.Sprintf("pytest's session says %d, but pytest ended with exit status %d", s.Status, res.Exit)
 	case s.Status == 5 && s.Collected == 0 && s.Ran == 0 && !failing:
 		return "" // no tests collected
 	case s.Status > 1: // interrupted, internal error, wrong options
@@ -258,7 +258,7 @@ func trouble(s check.TestRun, res guest.Result) string {
 	case s.Ran != s.Collected:
 		return fmt.Sprintf("pytest collected %d tests and ran %d", s.Collected, s.Ran)
 	case (s.Status == 1) != failing:
-		return fmt.Sprintf("pytest's exit status %d does not fit its results", s.Status)
+		return fmt.Sprintf("pytest's exit status %d does not match its results", s.Status)
 	}
 	return ""
 }
@@ -288,13 +288,13 @@ func proveTests(ctx context.Context, b check.Bench) error {
 		got[name] = t.Outcome
 	}
 	if len(got) != 2 || got["test_true"] != "passed" || got["test_false"] != "failed" {
-		return fmt.Errorf("the planted tests end as %v", got)
+		return fmt.Errorf("the planted tests ended as %v", got)
 	}
 	if b.Witnessed() && (len(out.Witnesses) != 1 || !out.Witnesses[0].AsDrawn()) {
-		return fmt.Errorf("the witnesses end as %+v", out.Witnesses)
+		return fmt.Errorf("the witnesses ended as %+v", out.Witnesses)
 	}
 	if lines := fmt.Sprint(out.Traced.With(&check.Trace{})); lines != "&{map[test_planted.py:[2 6 10]] map[test_planted.py:[2 6]]}" {
-		return fmt.Errorf("of the lines of the planted tests it is told %s", lines)
+		return fmt.Errorf("the lines of the planted tests are reported as %s", lines)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestATestThatHangsIsNamed(t *testing.T) {
 	begun := `{"kind": "start", "id": "a.py::t"}` + "\n" + `{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n"
 	for record, want := range map[string]string{
 		begun + `{"kind": "start", "id": "a.py::loop"}` + "\n": "a.py::loop did not finish: pytest was stopped after 7s",
-		begun: "python3 did not end within 7s",
+		begun: "python3 did not finish within 7s",
 	} {
 		b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": {TimedOut: true, Exit: -1, Signal: "SIGTERM", Files: map[string][]byte{recordOf(nil, "."): []byte(record)}}})
 		b.Timeout = 7 * time.Second

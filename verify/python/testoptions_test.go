@@ -90,7 +90,7 @@ func TestPytestIsStartedWithTheOptionsThatItKnows(t *testing.T) {
 	if out.Blocked != "" || got["pkg/__init__.py::pkg.one"] != "passed" || got["tests/test_pkg.py::test_one"] != "passed" || got["tests/test_mock.py::test_mock"] != "error" {
 		t.Errorf("%+v", out)
 	}
-	for _, told := range []string{"without --cov, --cov-report, --odd", "a version that building"} {
+	for _, told := range []string{"without --cov, --cov-report, --odd", "the version file that a build"} {
 		if !strings.Contains(out.Detail, told) {
 			t.Errorf("detail %q", out.Detail)
 		}

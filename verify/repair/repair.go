@@ -102,7 +102,7 @@ func (r *Repairer) inBox(ctx context.Context, req verify.Request, group string, 
 	}
 	use(b)
 	if err := box.Release(ctx); err != nil {
-		return fmt.Errorf("give the box back that was repaired in: %w", err)
+		return fmt.Errorf("give back the box of the repair: %w", err)
 	}
 	return ctx.Err()
 }

@@ -35,12 +35,12 @@ func less(then, now check.Ending) (how string, doubt bool) {
 	case then.Running && len(then.Ports) == 0 && !then.Busy && now.Wall <= then.Wall/soon:
 		return "kept running before the patch; now it ends at once with status 0", false
 	case then.Running && len(then.Ports) == 0 && now.Wrote == 0:
-		return "was at work as long as it was watched before the patch; now it ends with status 0 and no output", true
+		return "worked for as long as it was watched before the patch; now it ends with status 0 and no output", true
 	case !then.Running && then.Wrote > 0 && now.Wrote == 0:
 		return "printed something before the patch; now it ends with status 0 and no output", true
 	// Slightly less output may be intended, unless less work is done too.
 	case !then.Running && now.Wrote < then.Wrote/2:
-		return "printed more before the patch; now it ends with status 0 after a part of it", true
+		return "printed more before the patch; now it ends with status 0 after part of it", true
 	}
 	return "", false
 }
@@ -71,7 +71,7 @@ func idle(then *check.Ending, now check.Ending, d check.Diff) (check.Finding, bo
 		}
 		switch {
 		case measured && 2*does.Kept >= does.Then:
-			how += ", and stops before what it did"
+			how += ", and stops short of what it did"
 		case measured:
 			how += ", and does little of what it did"
 		}

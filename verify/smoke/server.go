@@ -31,7 +31,7 @@ func serverTrouble(then *check.Ending, now check.Ending) (check.Finding, bool) {
 	case then.Running && was != "" && !now.Running:
 		return check.Finding{Rule: RuleEnded, Message: fmt.Sprintf("before the patch it kept running (%s); now it ends by itself: %s", was, now)}, true
 	case then.Running && was != "" && len(now.Ports) == 0:
-		return check.Finding{Rule: ruleListen, Message: fmt.Sprintf("it does not listen any more; before the patch: %s", was)}, true
+		return check.Finding{Rule: ruleListen, Message: fmt.Sprintf("it no longer listens; before the patch: %s", was)}, true
 	case !now.Running:
 		return check.Finding{}, false
 	}
@@ -43,7 +43,7 @@ func serverTrouble(then *check.Ending, now check.Ending) (check.Finding, bool) {
 		case p.Status >= 500 && before.Status < 500:
 			message = fmt.Sprintf("server responded on :%d (%d)", p.Port, p.Status)
 		case p.Status == 0 && before.Status != 0 && before.Status < 500:
-			message = fmt.Sprintf("port %d listens and gives no answer; before the patch it gave %d", p.Port, before.Status)
+			message = fmt.Sprintf("port %d listens but does not answer; before the patch it answered %d", p.Port, before.Status)
 		default:
 			continue
 		}
@@ -53,7 +53,7 @@ func serverTrouble(then *check.Ending, now check.Ending) (check.Finding, bool) {
 		return f, true
 	}
 	if now.Asked && !now.Settled && then.Settled {
-		return check.Finding{Rule: ruleReady, Message: "it did not become ready in the way that [smoke] ready asks for"}, true
+		return check.Finding{Rule: ruleReady, Message: "it did not become ready as [smoke] ready asks for"}, true
 	}
 	return check.Finding{}, false
 }

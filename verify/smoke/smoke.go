@@ -135,7 +135,7 @@ func judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	case now.Running && now.Busy && base.Ending != nil && !then.Running && !then.Crashed():
 		g.Verdict = check.Timeout
 		g.Findings = append(g.Findings, check.Finding{
-			Rule: ruleEndless, Message: "the program ended by itself before the patch; now it runs busily without an end",
+			Rule: ruleEndless, Message: "the program ended by itself before the patch; now it keeps running and stays busy",
 		})
 	case isBroken:
 		g.Verdict = check.Fail
@@ -152,7 +152,7 @@ func judge(base, cand check.Outcome, d check.Diff) check.Gate {
 			Rule: ruleWait, Message: "the program did its work and ended before the patch; now it only waits, without output",
 		})
 	case asks:
-		g.Detail += ", with a text on how to call it"
+		g.Detail += ", with a usage message"
 	case now.Crashed():
 		g.Old = max(g.Old, 1)
 		g.Detail += ", as before the patch"
@@ -212,14 +212,14 @@ func prove(ctx context.Context, b check.Bench) error {
 		}
 		g := judge(check.Outcome{}, out, check.Diff{})
 		if g.Verdict != want {
-			return fmt.Errorf("the start of %s is judged %s: %s", file, g.Verdict, g.Detail)
+			return fmt.Errorf("the start of %s was judged %s: %s", file, g.Verdict, g.Detail)
 		}
 		if ports := out.Ending.Ports; file == "server.py" && (len(ports) != 1 || ports[0].Port != 8000 || ports[0].Status != 204) {
-			return fmt.Errorf("of %s is seen: %s", file, out.Ending)
+			return fmt.Errorf("the ending of %s was: %s", file, out.Ending)
 		}
 		// A report without its place would be of no use for fixing the crash.
 		if want == check.Fail && (g.Findings[0].File != file || g.Findings[0].Line != 2) {
-			return fmt.Errorf("the crash of %s is placed at %s:%d", file, g.Findings[0].File, g.Findings[0].Line)
+			return fmt.Errorf("the crash of %s was placed at %s:%d", file, g.Findings[0].File, g.Findings[0].Line)
 		}
 	}
 	return nil

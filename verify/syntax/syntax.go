@@ -72,7 +72,7 @@ func Run(ctx context.Context, b check.Bench, paths []string) check.Outcome {
 		out.Findings = judged
 		out.Output, out.Detail = "", fmt.Sprintf("parsed %d of %d changed files", known, len(paths))
 		if len(data) > 0 {
-			out.Detail += fmt.Sprintf("; not judged, for it is data of tests: %s", check.Shorten(strings.Join(data, ", ")))
+			out.Detail += fmt.Sprintf("; not judged, because it is test data: %s", check.Shorten(strings.Join(data, ", ")))
 		}
 	}
 	return out

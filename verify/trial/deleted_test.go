@@ -59,7 +59,7 @@ func TestWhatStandsForDeletedTestsIsMeasured(t *testing.T) {
 	}{
 		"moved":              {old: []string{one + " passed", two + " passed"}, now: moved, on: boundary("test_more.py::test_one")},
 		"weaker":             {old: []string{one + " passed", two + " passed"}, now: moved, on: boundary(""), held: "proves less than before: grade.py:2 with `>` for `>=`"},
-		"broken":             {old: failing, now: moved, new: moved, on: boundary("test_more.py::test_one"), held: "as it was it fails on the patched program (AssertionError: x), and as it is now it passes on the program as it was too"},
+		"broken":             {old: failing, now: moved, new: moved, on: boundary("test_more.py::test_one"), held: "its old version fails on the patched program (AssertionError: x), and its new version passes on the unpatched program too"},
 		"another promise":    {old: failing, now: moved, new: []string{"test_more.py::test_one failed AssertionError: y", moved[1]}, on: boundary("test_more.py::test_one")},
 		"gone, and said so":  {old: failing, now: moved[:1], none: true, gate: check.Gate{Verdict: check.Policy, Findings: []check.Finding{{Rule: compare.RuleTestRemoved, Message: compare.Removed(one)}, {Rule: compare.RuleTestRemoved, Message: compare.Removed(two)}}}},
 		"without its module": {old: []string{"test_grade.py error ModuleNotFoundError: grade"}, now: moved, on: boundary("test_more.py::test_one")},

@@ -270,15 +270,15 @@ func (w *Weighing) Said() string {
 	}
 	why := w.trouble
 	if w.late {
-		why = check.Join([]string{why, "the time for more was up"}, "; ")
+		why = check.Join([]string{why, "the time ran out"}, "; ")
 	}
 	if tried == 0 && why == "" {
-		why = "they execute no line that the patch leaves alone and that has a mutant"
+		why = "they execute no line that has a mutant and that the patch leaves alone"
 	}
 	if tried+others == 0 || killed+others == 0 && why != "" {
-		return check.Join([]string{"rewritten tests not measured by mutants", why}, ": ")
+		return check.Join([]string{"rewritten tests not measured with mutants", why}, ": ")
 	}
-	text := fmt.Sprintf("rewritten tests measured by %d mutants in %.1f s: %d fail them as they were, %d of these as they are now", tried, w.spent, killed, still)
+	text := fmt.Sprintf("rewritten tests measured with %d mutants in %.1f s: %d fail the old versions, %d of these also the new ones", tried, w.spent, killed, still)
 	if others > 0 {
 		text += fmt.Sprintf(", and %d more with the patch", others)
 	}
@@ -330,7 +330,7 @@ func (t *Trial) Weighed(w *Weighing) {
 	id, when := w.diff.NewID(m.killers[0]), "the old test"
 	file, _, _ := strings.Cut(id, "::")
 	if m.by == Earlier {
-		when = "the test of before the last promotions"
+		when = "the test from before the last promotions"
 	}
 	t.Holds = append([]policy.Hold{{Path: file, Kind: policy.ChangedTest, Block: true, Reason: fmt.Sprintf(
 		"%s proves less than before: %s: %s failed, the new one passes", check.Shorten(id), check.Shorten(m.String()), when)}}, t.Holds...)

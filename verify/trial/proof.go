@@ -30,11 +30,11 @@ const (
 
 // said describes each proof; pinned and unloaded quote the message.
 var said = map[proof]string{
-	absent:    "and nothing in its place was seen to fail on the program as it was",
-	accepting: "and as it is now it passes on the program as it was too",
-	unloaded:  "and as it is now it does not run on the program as it was: %s",
-	asStrong:  "and as it is now it passes on the program as it was too, and fails on all the mutants that it failed on",
-	pinned:    "and as it is now it fails on the program as it was: %s",
+	absent:    "and nothing in its place was seen to fail on the unpatched program",
+	accepting: "and its new version passes on the unpatched program too",
+	unloaded:  "and its new version does not run on the unpatched program: %s",
+	asStrong:  "and its new version passes on the unpatched program too, and fails on all the mutants that the old one failed on",
+	pinned:    "and its new version fails on the unpatched program: %s",
 }
 
 // results returns the results of the second run by the ID of the test, or of what was not collected. It is empty if
@@ -107,7 +107,7 @@ func holds(list []rewriting, kept int) (told []policy.Hold) {
 			h.Reason += fmt.Sprintf("; the same of %s in this file", plural(n))
 		}
 		if most {
-			h.Reason += "; of the tests that were there more expect something else now than pass as they were"
+			h.Reason += "; more of the existing tests now expect something else than pass unchanged"
 		}
 		told = append(told, h)
 	}
@@ -147,9 +147,9 @@ func (x rewriting) reason() string {
 		text = fmt.Sprintf(text, brief(x.why))
 	}
 	if len(x.aids) > 0 {
-		text += fmt.Sprintf("; it passes only with what the patch makes of %s, and no mutants show that it proves as much so", check.Shorten(strings.Join(x.aids, ", ")))
+		text += fmt.Sprintf("; it passes only with the patch's version of %s, and no mutants show that it proves as much with it", check.Shorten(strings.Join(x.aids, ", ")))
 	}
-	return fmt.Sprintf("%s expects something else now: as it was it fails on the patched program (%s), %s", check.Shorten(x.id), brief(x.was.Message), text)
+	return fmt.Sprintf("%s expects something else now: its old version fails on the patched program (%s), %s", check.Shorten(x.id), brief(x.was.Message), text)
 }
 
 // brief returns the beginning of a message.

@@ -215,7 +215,7 @@ func (t *Trial) excuse(g *check.Gate, base check.Outcome, d check.Diff) (shown [
 		g.Findings = slices.Delete(g.Findings, i, i+1)
 		if count[file]++; count[file] == 1 {
 			shown = append(shown, policy.Hold{Path: file, Kind: policy.ChangedTest, Reason: fmt.Sprintf(
-				"%s is removed with its subject: as it was it fails on the patched program (%s), and no file speaks of that any more", check.Shorten(id), brief(why))})
+				"%s is removed with its subject: it fails on the patched program (%s), and no file mentions that subject any more", check.Shorten(id), brief(why))})
 		}
 	}
 	for i, h := range shown {

@@ -106,7 +106,7 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 		return g
 	}
 	if t.Old.Verdict == check.Infra {
-		g.Verdict, g.Detail = check.Infra, "tried with the tests and helpers as they were: "+t.Old.Detail
+		g.Verdict, g.Detail = check.Infra, "tried with the tests and helpers from before the patch: "+t.Old.Detail
 		return g
 	}
 	t.note(g)
@@ -143,7 +143,7 @@ func (t *Trial) helped(x rewriting) check.Finding {
 	}
 	return check.Finding{
 		File: x.file(), Rule: compare.RuleTestHelper,
-		Message: fmt.Sprintf("%s passes only with what the patch makes of %s: %s", check.Shorten(x.oldID), check.Shorten(strings.Join(t.Aids, ", ")), check.Shorten(why)),
+		Message: fmt.Sprintf("%s passes only with the patch's version of %s: %s", check.Shorten(x.oldID), check.Shorten(strings.Join(t.Aids, ", ")), check.Shorten(why)),
 	}
 }
 

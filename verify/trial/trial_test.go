@@ -35,28 +35,28 @@ func TestARewrittenTestIsMeasured(t *testing.T) {
 		block bool
 		want  string // part of the reason; "" for no hold
 	}{
-		"it proves the change":          {new: ended("a.py::t failed assert 5 == 6"), want: "fails on the program as it was: assert 5 == 6"},
-		"it accepts both":               {new: ended("a.py::t passed"), block: true, want: "passes on the program as it was too"},
+		"it proves the change":          {new: ended("a.py::t failed assert 5 == 6"), want: "fails on the unpatched program: assert 5 == 6"},
+		"it accepts both":               {new: ended("a.py::t passed"), block: true, want: "passes on the unpatched program too"},
 		"it came to no end":             {new: ended(), block: true, want: "nothing in its place"},
 		"it is skipped":                 {new: ended("a.py::t skipped"), block: true, want: "nothing in its place"},
 		"the second run came to no end": {new: &check.Outcome{Verdict: check.Timeout, Tests: ended("a.py::t failed x").Tests}, block: true, want: "nothing in its place"},
 		"no box could be had":           {new: &check.Outcome{Verdict: check.Infra}, block: true, want: "nothing in its place"},
-		"a name is missing":             {new: ended("a.py::t failed NameError: x"), want: "does not run on the program as it was: NameError: x"},
-		"its file does not load":        {new: ended("a.py error ImportError: x"), want: "does not run on the program as it was: ImportError: x"},
-		"its package does not build":    {id: "m/a_test.go::T", now: "m/a_test.go::T", new: ended("m error undefined: X"), want: "does not run on the program as it was: undefined: X"},
+		"a name is missing":             {new: ended("a.py::t failed NameError: x"), want: "does not run on the unpatched program: NameError: x"},
+		"its file does not load":        {new: ended("a.py error ImportError: x"), want: "does not run on the unpatched program: ImportError: x"},
+		"its package does not build":    {id: "m/a_test.go::T", now: "m/a_test.go::T", new: ended("m error undefined: X"), want: "does not run on the unpatched program: undefined: X"},
 		"nobody can read it":            {id: "a.zig::t", now: "a.zig::t", new: ended("a.zig::t failed NameError: x"), block: true, want: "does not run"},
 		"as it was it lacks a name":     {old: "failed AttributeError: x", new: ended("a.py::t passed")},
-		"other parameters that prove":   {id: "a.py::t[1]", now: "a.py::t[2]", new: ended("a.py::t[2] failed x"), want: "fails on the program as it was"},
-		"other parameters that do not":  {id: "a.py::t[1]", now: "a.py::t[2]", new: ended("a.py::t[2] passed"), block: true, want: "passes on the program as it was too"},
-		"another name that proves":      {now: "a.py::better", new: ended("a.py::better failed x"), want: "fails on the program as it was"},
+		"other parameters that prove":   {id: "a.py::t[1]", now: "a.py::t[2]", new: ended("a.py::t[2] failed x"), want: "fails on the unpatched program"},
+		"other parameters that do not":  {id: "a.py::t[1]", now: "a.py::t[2]", new: ended("a.py::t[2] passed"), block: true, want: "passes on the unpatched program too"},
+		"another name that proves":      {now: "a.py::better", new: ended("a.py::better failed x"), want: "fails on the unpatched program"},
 		"gone":                          {now: "c.py::other", block: true, want: "nothing in its place"},
-		"helped by code, and rewritten": {aids: []string{"conftest.py"}, new: ended("a.py::t failed x"), want: "fails on the program as it was"},
-		"helped by code, not rewritten": {id: "c.py::t", now: "c.py::t", aids: []string{"conftest.py"}, new: ended("c.py::t failed x"), block: true, want: "only with what the patch makes of conftest.py"},
+		"helped by code, and rewritten": {aids: []string{"conftest.py"}, new: ended("a.py::t failed x"), want: "fails on the unpatched program"},
+		"helped by code, not rewritten": {id: "c.py::t", now: "c.py::t", aids: []string{"conftest.py"}, new: ended("c.py::t failed x"), block: true, want: "only with the patch's version of conftest.py"},
 		"helped by code and data, not rewritten": {
-			id: "c.py::t", now: "c.py::t", aids: []string{"tests/a.json", "tests/helpers.py"}, new: ended("c.py::t failed x"), block: true, want: "only with what the patch makes of tests/a.json, tests/helpers.py",
+			id: "c.py::t", now: "c.py::t", aids: []string{"tests/a.json", "tests/helpers.py"}, new: ended("c.py::t failed x"), block: true, want: "only with the patch's version of tests/a.json, tests/helpers.py",
 		},
-		"helped by code with a name that is missing": {aids: []string{"conftest.py"}, new: ended("a.py error ImportError: x"), block: true, want: "does not run on the program as it was"},
-		"helped by data, not rewritten":              {id: "c.py::t", now: "c.py::t", aids: []string{"tests/a.json"}, new: ended("c.py::t failed x"), want: "fails on the program as it was"},
+		"helped by code with a name that is missing": {aids: []string{"conftest.py"}, new: ended("a.py error ImportError: x"), block: true, want: "does not run on the unpatched program"},
+		"helped by data, not rewritten":              {id: "c.py::t", now: "c.py::t", aids: []string{"tests/a.json"}, new: ended("c.py::t failed x"), want: "fails on the unpatched program"},
 	} {
 		if c.id == "" {
 			c.id = "a.py::t"
@@ -85,7 +85,7 @@ func TestARewrittenTestIsMeasured(t *testing.T) {
 			}
 			continue
 		}
-		if h := tried.Holds; len(h) != 1 || h[0].Kind != policy.ChangedTest || h[0].Block != c.block || !strings.Contains(h[0].Reason, c.want) || strings.Contains(h[0].Reason, "more expect") {
+		if h := tried.Holds; len(h) != 1 || h[0].Kind != policy.ChangedTest || h[0].Block != c.block || !strings.Contains(h[0].Reason, c.want) || strings.Contains(h[0].Reason, "more of the existing tests") {
 			t.Errorf("%s: %+v", name, h)
 		}
 	}
@@ -127,7 +127,7 @@ func TestMoreRewrittenThanKeptBlocks(t *testing.T) {
 		}
 		tried := &Trial{Old: old, New: asked}
 		tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, check.Diff{})
-		if h := tried.Holds; len(h) == 0 || h[0].Block != block || strings.Contains(h[0].Reason, "more expect") != block {
+		if h := tried.Holds; len(h) == 0 || h[0].Block != block || strings.Contains(h[0].Reason, "more of the existing tests") != block {
 			t.Errorf("%d kept: %+v", kept, h)
 		}
 	}

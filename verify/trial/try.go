@@ -60,7 +60,7 @@ func (m *Mutants) Try(ctx context.Context, until time.Time) {
 func (m *Mutants) Run(ctx context.Context, i int) check.Outcome {
 	cs, ok := m.w.Change(i, m.side)
 	if !ok {
-		return check.Infraf("the mutant has no place")
+		return check.Infraf("the mutant cannot be placed")
 	}
 	b := m.bench
 	if err := b.Sweep(ctx); err != nil {
@@ -71,7 +71,7 @@ func (m *Mutants) Run(ctx context.Context, i int) check.Outcome {
 	}
 	out := m.def.Run(ctx, b)
 	if err := b.Box.Apply(ctx, cs.Reverse()); err != nil {
-		return check.Infraf("take the mutant back: %v", err)
+		return check.Infraf("revert the mutant: %v", err)
 	}
 	return out
 }

@@ -114,27 +114,27 @@ func TestAMutantShowsThatATestIsWeaker(t *testing.T) {
 		held  string // part of the reason; "" for no hold
 		said  string
 	}{
-		"weaker":    {weighedPatch{test: easier}, boundary, "test_one proves less than before: grade.py:2 with `>` for `>=`: the old test failed, the new one passes", "1 fail them as they were, 0 of these"},
-		"as strong": {weighedPatch{test: easier}, func(_ Side, program string) string { return boundary(AsWas, program) }, "", "1 fail them as they were, 1 of these"},
+		"weaker":    {weighedPatch{test: easier}, boundary, "test_one proves less than before: grade.py:2 with `>` for `>=`: the old test failed, the new one passes", "1 fail the old versions, 0 of these"},
+		"as strong": {weighedPatch{test: easier}, func(_ Side, program string) string { return boundary(AsWas, program) }, "", "1 fail the old versions, 1 of these"},
 		"another test fails": {weighedPatch{test: easier}, func(side Side, program string) string {
 			if side == AsIs && strings.Contains(program, "points > 90") {
 				return two
 			}
 			return boundary(side, program)
-		}, "", "1 of these as they are now"},
+		}, "", "1 of these also the new ones"},
 		"does not compile": {weighedPatch{test: easier}, func(side Side, program string) string {
 			if side == AsIs {
 				return "?"
 			}
 			return boundary(side, program)
 		}, "", "0 of these"},
-		"never compiles": {weighedPatch{test: easier}, func(Side, string) string { return "?" }, "", "0 fail them as they were"},
+		"never compiles": {weighedPatch{test: easier}, func(Side, string) string { return "?" }, "", "0 fail the old versions"},
 		"earlier, in two steps": {weighedPatch{test: strings.Replace(easier, "95", "96", 1), earlier: weighedTest + "# then\n"}, func(side Side, program string) string {
 			if side == AsWas {
 				return ""
 			}
 			return boundary(side, program)
-		}, "the test of before the last promotions failed", "1 fail"},
+		}, "the test from before the last promotions failed", "1 fail"},
 		"with the program": {weighedPatch{program: shorter, test: easier}, boundary, "grade.py:2 with `>` for `>=`", "1 fail"},
 		"of another promise": {
 			weighedPatch{program: strings.Replace(weighedProgram, "    if points", "    points += 1\n    if points", 1), test: strings.Replace(easier, "95", "89", 1), old: []string{one + " failed AssertionError: x", two + " passed"}},

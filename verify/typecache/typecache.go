@@ -76,7 +76,7 @@ func (r *Row) Keep(ctx context.Context, packed []byte) error {
 		return nil
 	}
 	if err := r.cache.Save(ctx, r.Key, packed); err != nil {
-		return fmt.Errorf("types known to mypy not kept: %w", err)
+		return fmt.Errorf("keep the types known to mypy: %w", err)
 	}
 	return nil
 }

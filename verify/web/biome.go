@@ -187,7 +187,7 @@ func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
 	}
 	switch {
 	case answer.Summary == nil || answer.Summary.Unshown > 0 || answer.Summary.Errors != len(found):
-		return nil, fmt.Errorf("its summary does not fit its %d findings", len(found))
+		return nil, fmt.Errorf("its summary does not match its %d findings", len(found))
 	case res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) && (res.Exit == 0 || len(unread) == 0):
 		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), complaint)
 	}

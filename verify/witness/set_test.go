@@ -57,7 +57,7 @@ func TestABoxIsAsBeforeWhenTheWitnessesAreGone(t *testing.T) {
 
 func TestABoxThatDoesNotTakeTheWitnessesIsTold(t *testing.T) {
 	t.Parallel()
-	for takes, want := range map[int]string{0: "write the witnesses: the disk is full", 1: "take the witnesses away: the disk is full", 2: "<nil>"} {
+	for takes, want := range map[int]string{0: "write the witnesses: the disk is full", 1: "remove the witnesses: the disk is full", 2: "<nil>"} {
 		ran := false
 		err := two().During(t.Context(), &refusing{takes: takes}, func() { ran = true })
 		if fmt.Sprint(err) != want || ran != (takes > 0) {

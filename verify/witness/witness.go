@@ -112,7 +112,7 @@ func (s *Set) During(ctx context.Context, box check.Runner, do func()) error {
 	do()
 	// The next run in this box selects its tests by name or by file.
 	if err := box.Apply(ctx, s.Changes().Reverse()); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("take the witnesses away: %w", err)
+		return fmt.Errorf("remove the witnesses: %w", err)
 	}
 	return nil
 }

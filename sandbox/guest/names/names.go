@@ -33,7 +33,7 @@ func Serve() error {
 	}
 	conn, err := net.ListenPacket("udp4", address)
 	if err != nil {
-		return fmt.Errorf("answer what localhost is: %w", err)
+		return fmt.Errorf("serve the name localhost: %w", err)
 	}
 	go serve(conn)
 	if conn, err := net.ListenPacket("udp6", address6); err == nil { // a kernel may lack IPv6

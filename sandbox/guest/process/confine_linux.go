@@ -43,7 +43,7 @@ func confine() error {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // the kernel requires this; a box has it anyway
-		return fmt.Errorf("give up new privileges: %w", err)
+		return fmt.Errorf("give up the right to new privileges: %w", err)
 	}
 	rights := uint64(writes | moves)
 	if version >= sinceTruncates {
@@ -69,7 +69,7 @@ func confine() error {
 		}
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, set, 0, 0); errno != 0 {
-		return fmt.Errorf("take the rule set: %w", errno)
+		return fmt.Errorf("apply the rule set: %w", errno)
 	}
 	return nil
 }

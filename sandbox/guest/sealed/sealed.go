@@ -166,7 +166,7 @@ func (p Pack) cipher(key []byte) (cipher.Stream, error) {
 	raw := make([]byte, KeySize)
 	defer clear(raw)
 	if n, err := hex.Decode(raw, key[:min(len(key), 2*KeySize)]); err != nil || n != KeySize || len(key) != 2*KeySize {
-		return nil, fmt.Errorf("the key of the snapshot is none: %d characters", len(key))
+		return nil, fmt.Errorf("the key of the snapshot is malformed: %d characters", len(key))
 	}
 	c, err := aes.NewCipher(raw)
 	if err != nil {
@@ -223,7 +223,7 @@ func Unseal(r io.Reader, name string, key []byte, put func(e Entry, content io.R
 	p := Pack{Name: name}
 	if name != Structure {
 		if _, err := fmt.Sscanf(name, "files-%02d", &p.number); err != nil || packName(int(p.number)) != name {
-			return fmt.Errorf("%q is no pack: %w", name, ErrUnsealed)
+			return fmt.Errorf("%q is not a pack: %w", name, ErrUnsealed)
 		}
 	}
 	stream, err := p.cipher(key)
@@ -242,7 +242,7 @@ func Unseal(r io.Reader, name string, key []byte, put func(e Entry, content io.R
 		e := Entry{Path: strings.TrimSuffix(h.Name, "/"), Mode: h.FileInfo().Mode(), Size: h.Size, Target: h.Linkname}
 		// The path must stay inside, whoever made the pack.
 		if !filepath.IsLocal(e.Path) || path.Clean(e.Path) != e.Path || e.Path == "." {
-			return fmt.Errorf("pack %s: %q is no path below a workspace", name, e.Path)
+			return fmt.Errorf("pack %s: %q is not a path below a workspace", name, e.Path)
 		}
 		if err := put(e, archive); err != nil {
 			return err

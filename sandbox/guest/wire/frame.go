@@ -113,7 +113,7 @@ const firstRead = 64 << 10
 // ReadJSON reads one frame, which must be of this kind, into v.
 func ReadJSON(r io.Reader, kind Kind, limit int, v any) error {
 	return ReadJSONAfter(r, kind, limit, v, func(got Kind, _ []byte) error {
-		return fmt.Errorf("frame %q where %q belongs", byte(got), byte(kind))
+		return fmt.Errorf("frame %q instead of %q", byte(got), byte(kind))
 	})
 }
 
@@ -199,7 +199,7 @@ func (d *DataReader) piece() ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case kind != KindData:
-		return nil, fmt.Errorf("frame %q where %q belongs", byte(kind), byte(KindData))
+		return nil, fmt.Errorf("frame %q instead of %q", byte(kind), byte(KindData))
 	case len(payload) == 0:
 		return nil, io.EOF
 	}

@@ -75,7 +75,7 @@ func TestReadFrameAllocatesWhatArrives(t *testing.T) {
 func TestReadJSONWantsTheRightKind(t *testing.T) {
 	var v struct{ Files int }
 	for _, test := range []struct{ stream, want string }{
-		{"\x00\x00\x00\x02E{}", "belongs"},
+		{"\x00\x00\x00\x02E{}", "instead of"},
 		{"\x00\x00\x00\x02R[]", "decode"},
 		{"\x00\x00\x00\x02R{,", "decode"},
 	} {

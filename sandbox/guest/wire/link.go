@@ -73,7 +73,7 @@ func (l *Link) Carry(number uint32, conn io.ReadWriteCloser, done func()) error 
 	defer l.mu.Unlock()
 	if l.closed || l.channels[number] != nil || len(l.channels) >= MaxChannels {
 		conn.Close()
-		return fmt.Errorf("channel %d beside %d others: the link takes %d, each with a number of its own, until it is closed", number, len(l.channels), MaxChannels)
+		return fmt.Errorf("channel %d after %d others: the link takes %d, each with its own number, until it is closed", number, len(l.channels), MaxChannels)
 	}
 	c := &channel{number: number, conn: conn, credit: window}
 	l.channels[number] = c
@@ -178,7 +178,7 @@ func (l *Link) write(kind Kind, number uint32, rest []byte) error {
 func (l *Link) Take(kind Kind, payload []byte) error {
 	number, rest, err := ChannelOf(payload)
 	if err != nil || !OfLink(kind) {
-		return fmt.Errorf("frame %q of %d bytes is none of a channel", byte(kind), len(payload))
+		return fmt.Errorf("frame %q of %d bytes does not belong to a channel", byte(kind), len(payload))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,7 +191,7 @@ func (l *Link) Take(kind Kind, payload []byte) error {
 		c.came, c.held = append(c.came, rest...), c.held+len(rest)
 	case KindCredit:
 		if len(rest) != 4 {
-			return fmt.Errorf("credit of %d bytes, and not of 4", len(rest))
+			return fmt.Errorf("credit of %d bytes, not 4", len(rest))
 		}
 		c.credit += int(binary.BigEndian.Uint32(rest))
 	case KindClose:
@@ -207,7 +207,7 @@ func (l *Link) Take(kind Kind, payload []byte) error {
 // ChannelOf splits the payload of a channel's frame into the channel's number, in four bytes, and the rest.
 func ChannelOf(payload []byte) (number uint32, rest []byte, err error) {
 	if len(payload) < 4 || len(payload) > 4+maxPiece {
-		return 0, nil, fmt.Errorf("a frame of a channel with %d bytes", len(payload))
+		return 0, nil, fmt.Errorf("channel frame of %d bytes", len(payload))
 	}
 	return binary.BigEndian.Uint32(payload), payload[4:], nil
 }

@@ -143,9 +143,9 @@ func TestALinkTakesNoMoreThanItsBounds(t *testing.T) {
 		payload    string
 	}{
 		{"no number", "of 3 bytes", KindPiece, "\x00\x00\x00"},
-		{"a piece too large", "none of a channel", KindPiece, one + strings.Repeat("x", maxPiece+1)},
+		{"a piece too large", "does not belong to a channel", KindPiece, one + strings.Repeat("x", maxPiece+1)},
 		{"another kind", "frame 'E'", KindEnded, one},
-		{"one that only the guest sends", "none of a channel", KindOpen, one},
+		{"one that only the guest sends", "does not belong to a channel", KindOpen, one},
 		{"short credit", "of 1 bytes", KindCredit, one + "\x01"},
 		{"credit for nothing", "window", KindCredit, one + "\x00\x00\x00\x01"},
 		{"an ocean of credit", "window", KindCredit, one + "\xff\xff\xff\xff"},

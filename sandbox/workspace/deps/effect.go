@@ -249,7 +249,7 @@ func splitSetup(text []byte) (parts, error) {
 func splitProgram(text []byte) (parts, error) {
 	rest, ok := setupWithoutWords(string(text))
 	if !ok {
-		return parts{}, errors.New("it is no program whose words can be told apart")
+		return parts{}, errors.New("it cannot be split into words")
 	}
 	return parts{rest: map[string]any{"": rest}}, nil
 }

@@ -15,7 +15,7 @@ func TestEachKindOfFileListsItsPackages(t *testing.T) {
 		{"package.json", `{"dependencies":{"b":"1","a":"~2"},"peerDependencies":{"a":"^1"}}`, "added a ^1, ~2, added b 1"},
 		{"package.json", `{"devDependencies":{"a":{"version":"1"}}}`, "added a map[version:1]"},
 		{"package.json", `{"dependencies":null,"version":"1"}`, ""},
-		{"package.json", `{"dependencies":["a"]}`, "what it lists cannot be read: dependencies is no list of packages"},
+		{"package.json", `{"dependencies":["a"]}`, "what it lists cannot be read: dependencies is not a list of packages"},
 		{"web/PACKAGE.JSON", `{"dependencies":{"a":"1"}}`, "added a 1"},
 		{"package-lock.json", `{"packages":{"":{"version":"9"},"p/own":{"version":"8"},"node_modules/a/node_modules/@s/b":{"version":"1"},"node_modules/@s/b":{"version":"2"}}}`, "added @s/b 1, 2"},
 		{"npm-shrinkwrap.json", `{"dependencies":{"a":{"version":"1","dependencies":{"b":{"version":"2"},"a":{"version":"3"}}}}}`, "added a 1, 3, added b 2"},
@@ -112,7 +112,7 @@ func TestAnOldLockFileIsReadToADepthThatNoneHas(t *testing.T) {
 	if got := Changes("package-lock.json", nil, nested(50)); got != "added a 1, 2" {
 		t.Error(got)
 	}
-	if got := Changes("package-lock.json", nil, nested(60)); got != "what it lists cannot be read: packages lie too deep in each other" {
+	if got := Changes("package-lock.json", nil, nested(60)); got != "what it lists cannot be read: packages are nested too deeply" {
 		t.Error(got)
 	}
 }

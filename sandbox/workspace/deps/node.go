@@ -40,7 +40,7 @@ func listPackage(text []byte) (packages, error) {
 	for _, name := range PackageLists {
 		list, ok := fields[name].(map[string]any)
 		if !ok && fields[name] != nil {
-			return nil, errors.New(name + " is no list of packages")
+			return nil, errors.New(name + " is not a list of packages")
 		}
 		// A version may be an object in some dialects: it is shown as it is.
 		for name, version := range list {
@@ -83,7 +83,7 @@ func listNpmLock(text []byte) (packages, error) {
 // The depth is bounded because a model can write the file: each level is parsed again for the next one.
 func addOldNpm(list map[string]json.RawMessage, found packages, depth int) error {
 	if depth > 50 {
-		return errors.New("packages lie too deep in each other")
+		return errors.New("packages are nested too deeply")
 	}
 	for name, text := range list {
 		var p struct {

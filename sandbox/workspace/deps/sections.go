@@ -14,7 +14,7 @@ var (
 )
 
 // errUnusual says that a file with sections is refused, because another reader might see other sections in it.
-var errUnusual = errors.New("there is a line that is no section, no key and no value")
+var errUnusual = errors.New("a line is not a section, a key or a value")
 
 // Sections reads setup.cfg, tox.ini and other files that Python's configparser reads. It returns the values by section and by
 // key, which is in lower case. The lines of a longer value are joined by "\n", without comments that have a line of their own.

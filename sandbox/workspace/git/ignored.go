@@ -40,8 +40,8 @@ func (g *Ignored) Enter(ctx context.Context, root, rel string, names []string) e
 	// The root was asked about before the walk.
 	nested := rel != "." && slices.Contains(names, ".git")
 	if g.noGit && (slices.Contains(names, ".git") || slices.Contains(names, ".gitignore")) {
-		return fmt.Errorf("%s has files of git, and git is not installed: install git, "+
-			"so that ignored files stay out", path.Join(filepath.Base(root), rel))
+		return fmt.Errorf("%s has git files, but git is not installed: install git "+
+			"so that ignored files are left out", path.Join(filepath.Base(root), rel))
 	}
 	if !nested {
 		return nil
@@ -64,10 +64,10 @@ func (g *Ignored) Load(ctx context.Context, root, rel string) error {
 	}
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = fmt.Errorf("no answer in %v: is a .gitignore something else than a file, or a directory too large?", gitTime)
+			err = fmt.Errorf("no answer in %v: is a .gitignore not a regular file, or a directory too large?", gitTime)
 		}
 		if errors.Is(err, ErrTooLong) {
-			err = fmt.Errorf("the names are more than %d MiB: ignore whole directories in .gitignore", maxOutput>>20)
+			err = fmt.Errorf("the names take more than %d MiB: ignore whole directories in .gitignore", maxOutput>>20)
 		}
 		return fmt.Errorf("ask git what it ignores in %s: %w", dir, err)
 	}

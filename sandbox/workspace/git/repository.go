@@ -141,7 +141,7 @@ func (r Repo) halfway() (file, what string) {
 	// These are the names that git's own prompt script looks for to show an operation in progress
 	// (contrib/completion/git-prompt.sh).
 	for _, sign := range []struct{ file, what string }{
-		{"index.lock", "git is at work (or a dead git left its lock: then remove the file)"},
+		{"index.lock", "git is running (or was killed and left its lock: then remove the file)"},
 		{"rebase-merge", "a rebase is in progress"},
 		{"rebase-apply", "a rebase or git am is in progress"},
 		{"MERGE_HEAD", "a merge is in progress"},

@@ -41,7 +41,7 @@ func environment(program, dir string) []string {
 var ErrAbsent = errors.New("git is not installed")
 
 // ErrTooLong means that git printed more than the caller reads.
-var ErrTooLong = errors.New("more output than is read")
+var ErrTooLong = errors.New("the output is too long")
 
 // An ExitError is a call in which git ran and did not succeed.
 type ExitError struct {

@@ -39,7 +39,7 @@ func (r Repo) OnDisk(ctx context.Context) (map[string]string, error) {
 		head, name, ok := strings.Cut(line, "\t")
 		fields := strings.Fields(head)
 		if !ok || len(fields) != 4 {
-			return nil, errors.New("read the index of " + r.Top + ": an unknown form")
+			return nil, errors.New("read the index of " + r.Top + ": unknown format")
 		}
 		if fields[0] == "H" && fields[3] == "0" {
 			objects[name] = fields[2]

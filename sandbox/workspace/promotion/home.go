@@ -65,7 +65,7 @@ func openHome(t *dirfd.Tree, create bool) (*home, error) {
 	}
 	if create {
 		if err := mkdirsDurably(dir); err != nil {
-			return nil, fmt.Errorf("make the directory for journals: %w: set XDG_STATE_HOME to a directory that can be written", err)
+			return nil, fmt.Errorf("make the directory for journals: %w: set XDG_STATE_HOME to a writable directory", err)
 		}
 	}
 	top, err := dirfd.Open(dir)
@@ -119,7 +119,7 @@ func (h *home) check(t *dirfd.Tree) error {
 		return &fs.PathError{Op: "stat", Path: h.top.Root, Err: err}
 	}
 	if int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
-		return fmt.Errorf("%s is not private, so what it holds may be anybody's: make it yours with mode 0700, or set XDG_STATE_HOME", h.top.Root)
+		return fmt.Errorf("%s is not private, so what it holds may come from anyone: make it yours with mode 0700, or set XDG_STATE_HOME", h.top.Root)
 	}
 	root, err := t.Identity()
 	if err != nil {
@@ -135,7 +135,7 @@ func (h *home) check(t *dirfd.Tree) error {
 			return &fs.PathError{Op: "stat", Path: dir, Err: err}
 		}
 		if dirfd.InodeOf(&st) == root {
-			return fmt.Errorf("the journals of promotions would lie in the workspace itself, in %s: set XDG_STATE_HOME to a directory outside of it", real)
+			return fmt.Errorf("the journals of promotions would lie in the workspace itself, in %s: set XDG_STATE_HOME to a directory outside it", real)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
@@ -154,7 +154,7 @@ func (h *home) loadKey(create bool) ([]byte, error) {
 				return nil, err
 			}
 			if !info.Mode().IsRegular() || !dirfd.Private(info) || info.Size() != sha256.Size {
-				return nil, errors.New("the file is not a private one of 32 bytes: if no promotion was interrupted, remove it")
+				return nil, errors.New("it is not a private file of 32 bytes: if no promotion was interrupted, remove it")
 			}
 			return h.top.Read(keyName)
 		}

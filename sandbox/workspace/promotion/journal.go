@@ -256,7 +256,7 @@ func (j *journal) decode(text []byte) error {
 		return err
 	}
 	if !j.old && !strings.HasSuffix(path.Dir(j.place), "-"+pathHash(j.Root)) {
-		return fmt.Errorf("it is of the workspace %q", j.Root)
+		return fmt.Errorf("it belongs to the workspace %q", j.Root)
 	}
 	return j.check(id)
 }
@@ -275,7 +275,7 @@ func (j *journal) staged() bool {
 // check refuses a plan that Prepare would not have made.
 func (j *journal) check(id string) error {
 	if j.ID != id {
-		return fmt.Errorf("it is of %q", j.ID)
+		return fmt.Errorf("it belongs to %q", j.ID)
 	}
 	names := slices.Clone(j.Make)
 	for _, d := range slices.Concat(j.Clear, j.Remove) {
@@ -289,7 +289,7 @@ func (j *journal) check(id string) error {
 			return &workspace.PathError{Path: it.Slot, Reason: "it is not a place for staged files"}
 		}
 		if it.Before == nil && it.After == nil {
-			return &workspace.PathError{Path: it.Path, Reason: "nothing is to be done with it"}
+			return &workspace.PathError{Path: it.Path, Reason: "there is nothing to do with it"}
 		}
 	}
 	for _, name := range names {

@@ -106,7 +106,7 @@ func inPlace(t *dirfd.Tree) error {
 	if err == nil && !is {
 		err = &ConflictError{
 			Paths: []string{t.Root}, Reason: "the workspace was moved, or replaced by another directory, since the command began",
-			Next: "name the directory that is meant with --workspace, then run again",
+			Next: "name the intended directory with --workspace, then run again",
 		}
 	}
 	return err
@@ -163,5 +163,5 @@ func (e *ConflictError) Error() string {
 		return e.Reason + " (" + names + "); nothing was written"
 	}
 	return "changed on the host since the snapshot, or open for writing: " + names +
-		"; nothing was written: run again to start from what is there now"
+		"; nothing was written: run again to start from the current state"
 }

@@ -22,8 +22,8 @@ type KeptError struct{ Paths []string } // the new files
 
 // Error names the new files and says what to do with them.
 func (e *KeptError) Error() string {
-	return "what was written to a file while it was replaced is kept in " + strings.Join(e.Paths, ", ") +
-		": take over what you need and remove it"
+	return "a file was written to while it was being replaced, and this content is kept in " + strings.Join(e.Paths, ", ") +
+		": copy what you need, then remove it"
 }
 
 // A Promotion is a changeset on its way to the host. The order is Prepare, Commit, Close; a process that dies in
@@ -108,7 +108,7 @@ func (j *journal) prepare(ctx context.Context, cs workspace.Changeset, base *wor
 		return err
 	}
 	if len(dead) > 0 {
-		return fmt.Errorf("the interrupted promotion %s is to be settled first", dead[0].ID)
+		return fmt.Errorf("the interrupted promotion %s must be settled first", dead[0].ID)
 	}
 	if err := unknownStage(j.tree, j.home.Root); err != nil {
 		return err
@@ -161,7 +161,7 @@ func unknownStage(t *dirfd.Tree, home string) error {
 	}
 	return &ConflictError{
 		Paths:  []string{path.Join(stages, slices.Min(names))},
-		Reason: "staged files of a promotion of which no journal is in " + home,
+		Reason: "staged files of a promotion that has no journal in " + home,
 		Next:   "if another user, or another XDG_STATE_HOME, began it, run agent once as that user; if they came with the workspace, remove them",
 	}
 }
@@ -186,9 +186,9 @@ func checkGit(root string, base *workspace.Manifest) error {
 	is, _, _ := strings.Cut(head, "\n")
 	reason := fmt.Sprintf("git's HEAD was switched from %q to %q since the snapshot", was, is)
 	if was == is {
-		reason = fmt.Sprintf("the branch of %q is at another commit than at the snapshot", is)
+		reason = fmt.Sprintf("the branch of %q has moved to another commit since the snapshot", is)
 	}
-	return &ConflictError{Paths: []string{".git/HEAD"}, Reason: reason + ": run again to start from what is there now"}
+	return &ConflictError{Paths: []string{".git/HEAD"}, Reason: reason + ": run again to start from the current state"}
 }
 
 // Commit moves the staged files into place. If one cannot be placed, or ctx ends, it puts all of them back and returns
@@ -213,7 +213,7 @@ func (p *Promotion) Commit(ctx context.Context) error {
 		return nil
 	}
 	if berr := j.back(); berr != nil {
-		err = errors.Join(err, fmt.Errorf("roll back: %w: run agent again once the cause is mended", berr))
+		err = errors.Join(err, fmt.Errorf("roll back: %w: fix the cause, then run agent again", berr))
 	}
 	return fmt.Errorf("commit promotion %s: %w", j.ID, err)
 }
@@ -306,7 +306,7 @@ func (j *journal) back() error {
 			continue
 		}
 		if err := j.revert(it); err != nil {
-			return fmt.Errorf("put back %s: %w", it.Path, err)
+			return fmt.Errorf("restore %s: %w", it.Path, err)
 		}
 	}
 	for _, dir := range slices.Backward(j.Make) {
@@ -324,7 +324,7 @@ func (j *journal) back() error {
 			continue
 		}
 		if err := j.revert(it); err != nil {
-			return fmt.Errorf("put back %s: %w", it.Path, err)
+			return fmt.Errorf("restore %s: %w", it.Path, err)
 		}
 	}
 	if err := j.syncTouched(); err != nil {
@@ -342,7 +342,7 @@ func (j *journal) lost() error {
 	if j.staged() {
 		return nil
 	}
-	return fmt.Errorf("%s was removed: what lay there cannot be put back", path.Join(j.tree.Root, j.stage))
+	return fmt.Errorf("%s was removed: its content cannot be restored", path.Join(j.tree.Root, j.stage))
 }
 
 // reversed returns a list of directories in reverse: what is removed children first is made again parents first.

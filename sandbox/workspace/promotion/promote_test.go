@@ -237,7 +237,7 @@ func TestPrepareRefusesTheMiddleOfSomethingElse(t *testing.T) {
 	}
 	defer p.Close()
 	for _, id := range []string{"run-1", "run-2"} {
-		if _, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), id, nil, nil); err == nil || !strings.Contains(err.Error(), "run-1 is to be settled") {
+		if _, err := prepareIn(t.Context(), dir, modify("f", "1", "2"), id, nil, nil); err == nil || !strings.Contains(err.Error(), "run-1 must be settled") {
 			t.Errorf("beside an open promotion: %v", err)
 		}
 	}

@@ -86,7 +86,7 @@ func (l *Lock) RecoverOld(ctx context.Context, id string, recorded func(context.
 		err = j.carriesOut(cs)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not carried out, for it is not known to be of run %s: %w: compare the files with your version control, then remove it", j.place, id, err)
+		return nil, fmt.Errorf("%s is not carried out, because it is not known to belong to run %s: %w: compare the files with your version control, then remove it", j.place, id, err)
 	}
 	r, err := j.recover(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (j *journal) carriesOut(cs workspace.Changeset) error {
 	}
 	for _, it := range j.Items {
 		if c, ok := workspace.FindChange(changes, it.Path); !ok || !is(c.Existed, c.Before, it.Before) || !is(c.Exists, c.After, it.After) {
-			return fmt.Errorf("it changes %s otherwise", it.Path)
+			return fmt.Errorf("it changes %s differently", it.Path)
 		}
 	}
 	names := slices.Clone(j.Make)

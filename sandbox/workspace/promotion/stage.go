@@ -176,7 +176,7 @@ func (j *journal) clear(name string, changes []workspace.PathChange) error {
 				return err
 			}
 		} else if c, ok := workspace.FindChange(changes, child); !ok || c.Exists {
-			return &ConflictError{Paths: []string{child}, Reason: "a directory is to become a file and holds more than the changeset deletes"}
+			return &ConflictError{Paths: []string{child}, Reason: "a directory is to become a file, but holds more than the changeset deletes"}
 		}
 	}
 	// After its children: the list is in the order in which the directories can be removed.

@@ -99,7 +99,7 @@ func Command(id string) string {
 func Results(command check.TestResult, printed string, asked []string) (list []check.TestResult) {
 	if command.Bad() {
 		for _, name := range Tests(printed) {
-			list = append(list, check.TestResult{ID: command.ID + mark + name, Outcome: "failed", File: command.File, Message: "failed, as the command says"})
+			list = append(list, check.TestResult{ID: command.ID + mark + name, Outcome: "failed", File: command.File, Message: "failed, according to the output of the command"})
 		}
 	}
 	for _, id := range asked {

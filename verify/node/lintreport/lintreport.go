@@ -51,7 +51,7 @@ func ESLint(exit int, data []byte) (found []check.Finding, trouble string) {
 			})
 		}
 		if n != f.Errors {
-			return nil, fmt.Sprintf("eslint counts %d errors and tells of %d", f.Errors, n)
+			return nil, fmt.Sprintf("eslint counts %d errors and lists %d", f.Errors, n)
 		}
 	}
 	return found, ""
@@ -100,7 +100,7 @@ func Stylelint(exit int, data []byte) (found []check.Finding, trouble string) {
 			})
 		}
 		if f.Errored != (n > 0) {
-			return nil, fmt.Sprintf("stylelint says %t of errors in a file and tells of %d", f.Errored, n)
+			return nil, fmt.Sprintf("stylelint reports errors in a file as %t and lists %d", f.Errored, n)
 		}
 	}
 	return found, ""

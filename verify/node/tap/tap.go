@@ -159,7 +159,7 @@ func (r *reader) level(indent string) (tests []Test, err error) {
 		}
 	}
 	if planned != points && !(r.unnamed && planned >= 0 && r.counts(tests)) {
-		return nil, fmt.Errorf("its plan of %d does not fit its %d points", planned, points)
+		return nil, fmt.Errorf("its plan of %d does not match its %d points", planned, points)
 	}
 	return tests, nil
 }

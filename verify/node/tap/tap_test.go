@@ -10,9 +10,9 @@ func TestBrokenTAPIsNoReport(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":          {"", "plan of -1"},
-		"no plan":          {"TAP version 13\nok 1\n", "plan of -1 does not fit its 1"},
-		"less than it":     {"1..2\nok 1\n", "plan of 2 does not fit its 1"},
-		"more than it":     {"ok 1\nok 2\n1..1\n", "plan of 1 does not fit its 2"},
+		"no plan":          {"TAP version 13\nok 1\n", "plan of -1 does not match its 1"},
+		"less than it":     {"1..2\nok 1\n", "plan of 2 does not match its 1"},
+		"more than it":     {"ok 1\nok 2\n1..1\n", "plan of 1 does not match its 2"},
 		"two plans":        {"1..1\nok 1\n1..1\n", "two plans"},
 		"given up":         {"ok 1\nBail out! no\n1..1\n", "Bail out! no"},
 		"an open subtest":  {"# Subtest: a\n    ok 1\n    1..1\n1..1\n", "has no end"},

@@ -74,7 +74,7 @@ func Jest(data []byte, r Reading) ([]check.TestResult, error) {
 		for _, t := range f.Tests {
 			end, ok := jestOutcomes[t.Status]
 			if !ok {
-				return nil, fmt.Errorf("a test ends as %q", check.Shorten(t.Status))
+				return nil, fmt.Errorf("a test has the status %q", check.Shorten(t.Status))
 			}
 			tests++
 			one := check.TestResult{ID: file + "::" + strings.Join(append(titles(t.Ancestors), string(t.Title)), " > "), Outcome: end}
@@ -103,7 +103,7 @@ func Jest(data []byte, r Reading) ([]check.TestResult, error) {
 		}
 	}
 	if report.Total == nil || report.Failed == nil || *report.Total != tests || *report.Failed != failed {
-		return nil, fmt.Errorf("its counts do not fit its %d tests, of which %d failed", tests, failed)
+		return nil, fmt.Errorf("its counts do not match its %d tests, of which %d failed", tests, failed)
 	}
 	return l.Results, nil
 }

@@ -46,7 +46,7 @@ func Mocha(data []byte, by Reading) ([]check.TestResult, error) {
 	}
 	s := report.Stats
 	if s == nil || s.Passes != len(report.Passes) || s.Pending != len(report.Pending) || s.Failures != len(report.Failures) {
-		return nil, fmt.Errorf("its counts do not fit its %d tests", len(report.Passes)+len(report.Pending)+len(report.Failures))
+		return nil, fmt.Errorf("its counts do not match its %d tests", len(report.Passes)+len(report.Pending)+len(report.Failures))
 	}
 	var l List
 	add := func(list []mochaTest, end string) {

@@ -60,7 +60,7 @@ func Uvu(data []byte, by Reading) (results []check.TestResult, err error) {
 	}
 	// The files do not report what is skipped.
 	if len(totals) != 3 || sums["Passed"] != totals["Passed"] || sums["Total"] != totals["Total"] && sums["Total"] != totals["Total"]-totals["Skipped"] {
-		return nil, fmt.Errorf("its sums %v do not fit the counts of its files, %v", totals, sums)
+		return nil, fmt.Errorf("its sums %v do not match the counts of its files, %v", totals, sums)
 	}
 	return results, nil
 }

@@ -68,21 +68,21 @@ func inLine(line string, code bool) string {
 	for i, r := range line {
 		switch {
 		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
-			return named("turns the direction in which it is shown", r)
+			return named("changes the direction in which it is shown", r)
 		// The flags of some countries consist of a black flag and such letters.
 		case r >= '\U000e0000' && r <= '\U000e007f' && !strings.HasPrefix(flagOf(line[:i]), "\U0001f3f4"):
 			return named("holds letters that are not shown", r)
 		case unicode.Is(unicode.Variation_Selector, r) && unicode.Is(unicode.Variation_Selector, last):
 			return named("holds a row of characters that are not shown", r)
 		case code && (r == '\u00ad' || r == '\u180e' || r == '\u200b' || r >= '\u2060' && r <= '\u2064' || r == '\ufeff' || blank(r)):
-			return named("holds a character without a shape", r)
+			return named("holds a character without a visible shape", r)
 		case code && (r < ' ' && r != '\t' && r != '\f' || r == 0x7f || r >= 0x80 && r < 0xa0):
 			return named("holds a control character", r)
 		}
 		last = r
 	}
 	if code && farRight.MatchString(line) {
-		return "continues far to the right, behind blank space"
+		return "continues far to the right, after blank space"
 	}
 	return ""
 }

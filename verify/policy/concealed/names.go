@@ -127,7 +127,7 @@ func mixed(name string, plain map[string]bool) string {
 		}
 	}
 	if letters >= shortest && looksLatin(name) && plain[skeleton(name)] {
-		return fmt.Sprintf("holds a name that looks like another one of the file, %q, and is none of its letters", clip(strings.Map(look, name)))
+		return fmt.Sprintf("holds a name that looks like another name in the file, %q, but has other letters", clip(strings.Map(look, name)))
 	}
 	return ""
 }

@@ -28,11 +28,11 @@ const (
 	asks     = "asks whether it is under test"
 	boxed    = "asks whether it runs in a container, as it does while it is judged"
 	reaches  = "reaches for what runs or asserts in tests"
-	ends     = "ends the process past what runs it"
+	ends     = "ends the process, bypassing what runs it"
 	inspects = "looks into the frames, objects or modules of what runs it"
 	replaces = "replaces what belongs to the language or to another module"
-	evals    = "runs text as code, which nothing has read before"
-	beyond   = "goes past what the language keeps apart: memory, symbols or the calls of the system"
+	evals    = "runs text as code that nothing has read before"
+	beyond   = "bypasses what the language keeps apart: memory, symbols or system calls"
 )
 
 // procFiles matches a path below a process's directory in /proc, written out or assembled.

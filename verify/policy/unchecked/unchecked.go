@@ -38,14 +38,14 @@ func Find(files []File) (places []Place) {
 		switch {
 		case f.Family == lang.Python && !f.Created && !strings.HasSuffix(f.Path, ".pyi"):
 			add("hides from type checkers what they saw before", hidden(f))
-			add("is in a branch that type checkers never look into, and that runs", skipped(f))
-			add("has type checkers take any attribute for one that is there, and gives none", anyAttribute(f))
-			add("takes the types from a function, for what it is decorated with says none", undecorated(f, defs))
+			add("is in a branch that runs and that type checkers never look into", skipped(f))
+			add("makes type checkers accept any attribute, and provides none", anyAttribute(f))
+			add("takes the types from a function, because its decorator states none", undecorated(f, defs))
 		case f.Family == lang.Script:
-			add("declares for what the language has something that nothing gives it", augments(f, files))
-			add("declares any module to be there", anyModule(f))
+			add("declares a member on the language's own values that nothing provides", augments(f, files))
+			add("declares that any module exists", anyModule(f))
 			if !f.Created {
-				add("has the type checker take any name for a member", anyMember(f))
+				add("makes the type checker accept any name as a member", anyMember(f))
 			}
 		}
 	}

@@ -162,7 +162,7 @@ func conflict(s scene) {
 	d := screenPromoted()
 	d.State, d.Verdict, d.Exit, d.Promotion = run.Conflicted, verify.Conflict, run.ExitConflict, nil
 	d.Error = &run.Problem{
-		Kind: run.ProblemConflict, Message: "changed on the host since the snapshot, or open for writing: shop/stock.py; nothing was written: run again to start from what is there now",
+		Kind: run.ProblemConflict, Message: "changed on the host since the snapshot, or open for writing: shop/stock.py; nothing was written: run again to start from the current state",
 		Next: "your edits were kept and nothing was written; make the patch again from the files as they are now",
 	}
 	s.result(d)
