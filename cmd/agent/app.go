@@ -56,17 +56,17 @@ func newApp(c *cmdline.Line) *cli.App {
 		Usage: "prove a patch in a throwaway container, and apply it only if every check passes",
 		// A file's name may hold a comma.
 		DisableSliceFlagSeparator: true,
-		Description: "A patch goes in; a snapshot of the workspace is taken, the patch is applied and proved\n" +
-			"in containers with no network, and only a pass is written to the workspace, all of it or\n" +
-			"nothing. Postgres keeps the evidence.\n\n" + cmdline.Examples(
+		Description: "Takes a patch, applies it to a snapshot of the workspace, proves it in containers with no\n" +
+			"network, and writes it to the workspace only if it passes: all of it or nothing. Postgres\n" +
+			"keeps the evidence.\n\n" + cmdline.Examples(
 			"agent sandbox run change.diff", "prove a patch, then ask",
 			"agent sandbox run --goal 'round prices up'", "have a model find the patch",
 			"agent runs list", "what happened so far",
 			"agent undo", "undo the last applied change",
-			"agent doctor", "is everything there?") + "\n\n" +
+			"agent doctor", "is everything available?") + "\n\n" +
 			"Exit codes: 0 promoted, or proved; 1 the patch failed; 2 usage; 3 infrastructure; 4 approval\n" +
 			"needed; 5 budget; 6 conflict with the workspace; 130 cancelled.\n\n" +
-			"`agent help topics` lists what there is to read by subject.",
+			"`agent help topics` lists the documentation by subject.",
 		UsageText: "agent COMMAND [flags]",
 		Reader:    c.Stdin, Writer: c.Stdout, ErrWriter: c.Stderr,
 		// The library's own version flag takes -v and prints in its own way. Its help command would show up as a

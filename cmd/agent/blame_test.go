@@ -154,7 +154,7 @@ func TestBlameRefusesWhatIsNoTextOfTheWorkspace(t *testing.T) {
 		}
 	}
 	for name, why := range map[string]string{
-		"": "no file was named", "none.py": "there is no none.py", "real": "is a directory", ".": "is a directory", "pic.png": "not text",
+		"": "no file was named", "none.py": "no file none.py", "real": "is a directory", ".": "is a directory", "pic.png": "not text",
 		"link": "is a symbolic link", "dir/secret": "a symbolic link, which is not followed", "../x": "inside the workspace", outside: "inside the workspace",
 	} {
 		args := []string{"blame", "-w", h.dir}

@@ -27,7 +27,7 @@ _agent() {
     local -a lines
     mapfile -t lines < <(agent __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
     COMPREPLY=()
-    # Meanings are shown where a list is: not where one word fits, nor where the words are gone through.
+    # Meanings are shown only in a list: not if one word fits, nor while the completion cycles through words.
     if [ "${#lines[@]}" -gt 1 ] && [ "${COMP_TYPE:-9}" != 37 ] && [ "${COMP_TYPE:-9}" != 42 ]; then
         for line in "${lines[@]}"; do word=${line%%$'\t'*}; [ "${#word}" -gt "$width" ] && width=${#word}; done
         for line in "${lines[@]}"; do

@@ -27,11 +27,11 @@ const helpWidth = 120
 func helpCommand(c *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "help", Usage: "show the help of a command, or a topic", ArgsUsage: "[COMMAND… | TOPIC]",
-		Description: "Shows the page of a command, as --help behind it does, or a topic: what the program does and\n" +
+		Description: "Shows the page of a command, as COMMAND --help does, or of a topic: what the program does and\n" +
 			"why, by subject. Pages fit the terminal's width. `agent man` writes them as manual pages.\n\n" + cmdline.Examples(
 			"agent help sandbox run", "the page of a command",
 			"agent help topics", "the list of topics",
-			"agent help gates", "one of them"),
+			"agent help gates", "one topic"),
 		Action: func(ctx *cli.Context) error {
 			words := ctx.Args().Slice()
 			switch {
@@ -95,7 +95,7 @@ func unknownTopic(app *cli.App, words []string) error {
 	if near := cmdline.Nearest(asked, names); near != "" {
 		next = fmt.Sprintf("did you mean `agent help %s`? See `agent help topics`", near)
 	}
-	return fault.Usage(next, "there is no command and no topic %q", asked)
+	return fault.Usage(next, "unknown command or topic %q", asked)
 }
 
 // asksHelp returns the path of the command whose page the ordered arguments ask for, and whether they ask for one.

@@ -78,7 +78,7 @@ func cancelOnSignal(parent context.Context, notices *term.Notices, interrupts *t
 			if n > 0 {
 				os.Exit(run.ExitCancelled)
 			}
-			notices.Say("agent: cancelling, again to leave at once")
+			notices.Say("agent: cancelling; interrupt again to exit at once")
 			cancel()
 		}
 	})

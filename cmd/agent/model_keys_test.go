@@ -87,7 +87,7 @@ func TestFiveKeysTakeTurnsRestAndReturn(t *testing.T) {
 	if got, want := x.turns(t, ids), first+" 1:answer 3:answer"; got != want {
 		t.Errorf("the keys were used as %q, want %q\n%s", got, want, x.stderr)
 	}
-	if got := x.agent(t, "keys", "--forget", "00000000"); got.exit != 2 || !strings.Contains(got.stderr, `no key "00000000" is known`) {
+	if got := x.agent(t, "keys", "--forget", "00000000"); got.exit != 2 || !strings.Contains(got.stderr, `unknown key "00000000"`) {
 		t.Errorf("exit code %d\n%s", got.exit, got.stderr)
 	}
 	got := x.agent(t, "keys")

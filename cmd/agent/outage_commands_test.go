@@ -267,10 +267,10 @@ func TestWhatIsNotThereIsAnError(t *testing.T) {
 		"proposals list -w /nonexistent":       "name a directory",
 		"runs list -w /nonexistent":            "name a directory",
 		"runs list -w /nonexistent --json":     "name a directory",
-		"sql v_nothing":                        "there is no view v_nothing",
+		"sql v_nothing":                        "unknown view v_nothing",
 		"sql nonsense --json":                  "syntax error",
 		"sql --json -- select\tnothing_at_all": "nothing_at_all",
-		"keys --forget nothing":                `no key "nothing" is known`,
+		"keys --forget nothing":                `unknown key "nothing"`,
 	} {
 		got := commandIn(t, env, strings.Split(strings.ReplaceAll(args, " ", "\x00"), "\x00")...)
 		if got.exit != run.ExitUsage || got.stdout != "" || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, "next: ") {

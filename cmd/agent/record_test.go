@@ -282,7 +282,7 @@ func TestUndoPutsEveryFileBack(t *testing.T) {
 			t.Errorf("%s has mode %v, want %v", name, info.Mode(), want.mode)
 		}
 	}
-	if got := h.ask(t, run.ExitUsage, "undo", promotedRun, "--yes"); !strings.Contains(got.stderr, "was undone by run "+doc.Run) {
+	if got := h.ask(t, run.ExitUsage, "undo", promotedRun, "--yes"); !strings.Contains(got.stderr, "was already undone by run "+doc.Run) {
 		t.Errorf("a second undo says %q", got.stderr)
 	}
 	if got := h.ask(t, run.ExitUsage, "undo", "--workspace", h.dir, "--yes"); !strings.Contains(got.stderr, "nothing to undo") {

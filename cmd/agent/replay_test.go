@@ -225,7 +225,7 @@ func TestAnArchiveIsAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := exported{env: map[string]string{"XDG_CONFIG_HOME": dir}}
-	if got := e.command(t, run.ExitUsage, "runs", "verify", fifo); !strings.Contains(got.stderr, "is no regular file") {
+	if got := e.command(t, run.ExitUsage, "runs", "verify", fifo); !strings.Contains(got.stderr, "is not a regular file") {
 		t.Errorf("a FIFO: %+v", got)
 	}
 }

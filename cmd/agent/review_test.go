@@ -54,7 +54,7 @@ func TestReviewTellsProgramsWhatWaits(t *testing.T) {
 	termtest.Golden(t, "review-one.txt", h.timeless(h.ask(t, run.ExitDone, "review", firstRun).stdout))
 
 	for args, why := range map[string]string{
-		"review --accept": "about one run", "review --comment no": "about one run", "review zzz": "no run has a name",
+		"review --accept": "need a run", "review --comment no": "need a run", "review zzz": "no run has a name",
 		"review " + rejectedRun: "promoted nothing", "review " + rejectedRun + " --accept": "promoted nothing", "review --color blue": "auto, always",
 	} {
 		if got := h.ask(t, run.ExitUsage, strings.Fields(args)...); !strings.Contains(got.stderr, why) || !strings.Contains(got.stderr, "next: ") {
@@ -76,7 +76,7 @@ func TestReviewTellsProgramsWhatWaits(t *testing.T) {
 	if got := h.ask(t, run.ExitDone, "review", "--all"); strings.Contains(got.stdout, "\x1b") || !strings.Contains(got.stdout, "accepted") {
 		t.Errorf("all are\n%s", got.stdout)
 	}
-	if got := h.ask(t, run.ExitDone, "review"); !strings.Contains(got.stderr, "nothing waits") {
+	if got := h.ask(t, run.ExitDone, "review"); !strings.Contains(got.stderr, "nothing is waiting") {
 		t.Errorf("all were reviewed, yet %s", got.stderr)
 	}
 }
@@ -127,7 +127,7 @@ func TestAPersonWalksTheReviews(t *testing.T) {
 	if exit := <-ended; exit != run.ExitDone {
 		t.Errorf("exit code %d\n%s", exit, p.Screen())
 	}
-	for _, text := range []string{"1 of 3", "3 of 3", "lint pass 0.2s", "3 findings fixed", "patch, cost unknown, approved by --yes", "was not approved", "press one of a, c, u, e, f, n, q", "nothing else waits"} {
+	for _, text := range []string{"1 of 3", "3 of 3", "lint pass 0.2s", "3 findings fixed", "patch, cost unknown, approved by --yes", "was not approved", "press one of a, c, u, e, f, n, q", "nothing else is waiting"} {
 		p.Sees(t, text, 1)
 	}
 	h.holds(t, "shop.py", strings.Repeat("price = 3\n", 200)+"the very last line\n")

@@ -190,7 +190,7 @@ func TestJQAndTemplateShapeTheDocument(t *testing.T) {
 		{nil, []string{"schema", "--jq", `import "a" as a; .`}, 2, "", "--jq: "},
 		{nil, []string{"schema", "--jq", `input`}, 2, "", "--jq: "},
 		{nil, []string{"schema", "--jq", `.[`}, 2, "", "--jq: "},
-		{nil, []string{"schema", "--jq", `.absent`}, 2, "", "next: the command has done its work"},
+		{nil, []string{"schema", "--jq", `.absent`}, 2, "", "next: the command itself is done"},
 		{nil, []string{"schema", "--template", `{{`}, 2, "", "--template: "},
 		{nil, []string{"schema", "--template", `{{(index . 0).absent}}`}, 2, "", "absent"},
 		{nil, []string{"schema", "--template", "x", "--jq", "."}, 2, "", "mutually exclusive"},

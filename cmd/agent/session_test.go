@@ -83,7 +83,7 @@ func TestKindsAreApprovedInOneWorkspace(t *testing.T) {
 		{"[allow_in]\n\"DIR/sub\" = [\"ci\"]\n", "", "", "", ""},
 		{"[allow_in]\n\"DIR\" = [\"everything\"]\n", "", "", "", "unknown change kind"},
 		{"[allow_in]\n\"/elsewhere\" = [\"everything\"]\n", "", "", "", "unknown change kind"},
-		{"[allow_in]\n\".\" = [\"ci\"]\n", "", "", "", "no absolute path"},
+		{"[allow_in]\n\".\" = [\"ci\"]\n", "", "", "", "is not an absolute path"},
 		{"", "[allow_in]\n\"DIR\" = [\"ci\"]\n", "", "", "there is no key"},
 	} {
 		env, dir := home(t, "", "")

@@ -102,7 +102,7 @@ func (a *Approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) 
 		case errors.Is(err, term.ErrExpired):
 			return a.expired(p), nil
 		case errors.Is(err, io.EOF):
-			return Unattended("the terminal gave no answer"), nil
+			return Unattended("no answer from the terminal"), nil
 		case err != nil:
 			return run.Answer{}, err
 		}
@@ -121,17 +121,17 @@ func (a *Approver) question(p run.Proposal) term.Question {
 		{Key: 'x', Name: "edit patch", Help: "edit the patch itself, and have the result judged"},
 	}}
 	if p.Branch != "" {
-		q.Text, q.Choices[0].Help = "Commit this to the new branch "+term.CleanLine(p.Branch)+"?", "commit it there; the workspace stays as it is"
+		q.Text, q.Choices[0].Help = "Commit this to the new branch "+term.CleanLine(p.Branch)+"?", "commit it there; the workspace does not change"
 	}
 	if p.Again {
 		q.Choices = append(q.Choices, term.Choice{Key: 'r', Name: "regenerate", Help: "ask the model for another answer"})
 	}
 	if a.Loop {
-		q.Choices = append(q.Choices, term.Choice{Key: 'l', Name: "always", Help: "apply this and everything that passes in this loop without asking; what needs approval still asks"})
+		q.Choices = append(q.Choices, term.Choice{Key: 'l', Name: "always", Help: "apply this and everything else that passes in this loop without asking; what needs approval is still asked about"})
 	}
 	q.Choices = append(q.Choices,
 		term.Choice{Key: 's', Name: "skip", Help: "reject it", More: "n"},
-		term.Choice{Key: 'q', Name: "quit", Help: "decide later: `agent runs apply` takes it up"})
+		term.Choice{Key: 'q', Name: "quit", Help: "decide later with `agent runs apply`"})
 	if len(Open(p.Candidate.Holds, a.Allow)) == 0 {
 		q.Default = 'a'
 		if a.Wait.Apply {
@@ -189,7 +189,7 @@ func (a *Approver) expired(p run.Proposal) run.Answer {
 }
 
 // noAnswer is the reason why nothing was decided when a countdown ended.
-const noAnswer = "nobody answered in time"
+const noAnswer = "no answer in time"
 
 // show prints what the person decides on: which candidate it is and what the model says of it, the gates, what needs
 // attention, the diff, and the result of the person's own edit.
@@ -224,7 +224,7 @@ func (a *Approver) show(p run.Proposal) {
 	fmt.Fprintln(a.Stderr)
 	if p.Failed != nil {
 		fmt.Fprintf(a.Stderr, "%s %s\n%s\n\n", pal.Bad("Your edit was not applied:"), term.Clean(p.Failed.Why),
-			"above is the candidate as it was; c or x goes on with your text")
+			"the candidate above is unchanged; c or x continues with your text")
 	}
 }
 
@@ -260,7 +260,7 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	fmt.Fprintf(a.Stderr, "\n%s for %s\n\n%s\n\n", pal.Good(what), term.CleanLine(p.Path), strings.TrimRight(term.Clean(p.Text), "\n"))
 	a.Alert("a proposed feature waits for your decision")
 	key, err := a.Ask(ctx, term.Question{Text: question, Wait: a.Wait.Time, Expires: "is kept as a proposal", Choices: []term.Choice{
-		{Key: 'p', Name: "proceed", Help: "have it implemented and judged; a question follows before anything is written", More: "y"},
+		{Key: 'p', Name: "proceed", Help: "implement and judge it; you are asked again before anything is written", More: "y"},
 		{Key: 's', Name: "skip", Help: "keep it as a proposal", More: "n"},
 		{Key: 'd', Name: "delete", Help: "forget it"},
 		{Key: 'q', Name: "quit", Help: "keep it as a proposal"},
@@ -269,7 +269,7 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	case errors.Is(err, term.ErrExpired):
 		return Unattended(noAnswer), nil
 	case errors.Is(err, io.EOF):
-		return Unattended("the terminal gave no answer"), nil
+		return Unattended("no answer from the terminal"), nil
 	case err != nil:
 		return run.Answer{}, err
 	}

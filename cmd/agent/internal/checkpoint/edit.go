@@ -42,7 +42,7 @@ func (d *draft) edit(ctx context.Context, c *term.Console, of string, texts map[
 	case err != nil:
 		fmt.Fprintln(c.Stderr, "agent:", err)
 		if len(edited) > 0 {
-			fmt.Fprintln(c.Stderr, "your text is kept: edit again to go on from it")
+			fmt.Fprintln(c.Stderr, "your text is kept; edit again to continue from it")
 		}
 		return nil
 	}

@@ -97,7 +97,7 @@ func TestTheCountdownFollowsThePolicy(t *testing.T) {
 		by    string
 		shows string
 	}{
-		"by default":     {nil, false, run.Unattended, "nobody answered in time", "stops in 2 s > "},
+		"by default":     {nil, false, run.Unattended, "no answer in time", "stops in 2 s > "},
 		"told to apply":  {nil, true, run.Apply, "countdown", "applies in 2 s > "},
 		"something held": {[]policy.Hold{ciHold}, true, run.Unattended, ".github/workflows/ci.yml", "stops in 2 s > "},
 	} {

@@ -59,8 +59,8 @@ func TestWithoutAnAnswerAFeatureIsKept(t *testing.T) {
 	}{
 		"--yes":               {yes: true, by: "--yes"},
 		"--yes and a wait":    {yes: true, wait: short, by: "--yes"},
-		"expiry is stop":      {wait: short, by: "nobody answered"},
-		"expiry is apply":     {wait: config.Patience{Time: time.Millisecond, Apply: true}, by: "nobody answered"},
+		"expiry is stop":      {wait: short, by: "no answer in time"},
+		"expiry is apply":     {wait: config.Patience{Time: time.Millisecond, Apply: true}, by: "no answer in time"},
 		"both of them differ": {yes: true, wait: config.Patience{Time: time.Millisecond, Apply: true}, by: "--yes"},
 	} {
 		p := newPerson(t, nil)

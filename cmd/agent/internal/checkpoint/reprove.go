@@ -28,7 +28,7 @@ func (a *Approver) Reprove(ctx context.Context, id string, moved []string) (run.
 	fmt.Fprintf(a.Stderr, "\n%s run %s proved this on other files: %s\n\n", a.Palette(a.Stderr).Warn("The workspace has changed:"), id, what)
 	key, err := a.Ask(ctx, term.Question{
 		Text: "Prove it again on the files as they are now?", Default: 'r', Wait: a.Wait.Time, Expires: "stops", Choices: []term.Choice{
-			{Key: 'r', Name: "re-prove", Help: "run every gate on the files as they are now; a question follows before anything is written", More: "y"},
+			{Key: 'r', Name: "re-prove", Help: "run every gate on the files as they are now; you are asked again before anything is written", More: "y"},
 			{Key: 's', Name: "skip", Help: "leave the workspace as it is", More: "nq"},
 		},
 	})
@@ -36,7 +36,7 @@ func (a *Approver) Reprove(ctx context.Context, id string, moved []string) (run.
 	case errors.Is(err, term.ErrExpired):
 		return Unattended(noAnswer), nil
 	case errors.Is(err, io.EOF):
-		return Unattended("the terminal gave no answer"), nil
+		return Unattended("no answer from the terminal"), nil
 	case err != nil:
 		return run.Answer{}, err
 	}

@@ -32,7 +32,7 @@ func (s *Sender) Before(ctx context.Context, q agent.Question) (agent.Question, 
 	s.Alert("a question to a model waits for your decision")
 	ask := term.Question{Wait: s.Wait.Time, Default: 'a', Expires: "is not sent", Choices: []term.Choice{
 		{Key: 'a', Name: "ask", Help: "send the prompt", More: "y"},
-		{Key: 'v', Name: "view", Help: "show the prompt in the pager, as it would leave"},
+		{Key: 'v', Name: "view", Help: "show the prompt in the pager, as it would be sent"},
 		{Key: 'e', Name: "edit prompt", Help: "edit the prompt"},
 		{Key: 'u', Name: "augment", Help: "add a line to the prompt"},
 		{Key: 's', Name: "skip", Help: "do not ask; the run continues without the answer", More: "nq"},

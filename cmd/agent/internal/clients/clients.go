@@ -111,7 +111,7 @@ func (c Client) UserFile(getenv func(string) string) (File, error) {
 	}
 	path := c.user(getenv)
 	if !filepath.IsAbs(path) {
-		return File{}, fmt.Errorf("%s is no absolute path", path)
+		return File{}, fmt.Errorf("%s is not an absolute path", path)
 	}
 	if rel, err := filepath.Rel(getenv("HOME"), path); err == nil && filepath.IsLocal(rel) {
 		return c.chosen(File{Base: getenv("HOME"), Name: rel}), nil
@@ -163,7 +163,7 @@ func (c Client) Install(f File, program string) (Change, error) {
 }
 
 // errWritten is the error for a file whose other content cannot be kept.
-var errWritten = errors.New("it is written in a way that cannot be changed without touching the rest")
+var errWritten = errors.New("the entry cannot be changed without touching the rest of the file")
 
 // Uninstall returns the change that removes the entry, whether it starts this program or another one with its name. An
 // entry that cannot be removed is an error.

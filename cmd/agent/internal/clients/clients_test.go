@@ -124,8 +124,8 @@ func TestWhatCannotBeChangedIsLeftAlone(t *testing.T) {
 	for _, c := range []struct{ name, client, text, says string }{
 		{"no JSON", "claude", "{", "unexpected EOF"},
 		{"another kind of JSON", "claude", "[]", "cannot unmarshal array"},
-		{"servers of another kind", "claude", `{"mcpServers": []}`, "is in no object"},
-		{"a name that is there twice", "claude", `{"mcpServers": {}, "mcpServers": {"a": {}}}`, "is there twice"},
+		{"servers of another kind", "claude", `{"mcpServers": []}`, "is not in an object"},
+		{"a name that is there twice", "claude", `{"mcpServers": {}, "mcpServers": {"a": {}}}`, "occurs twice"},
 		{"another server of that name", "claude", `{"mcpServers": {"agent": {"command": "npx", "args": ["-y", "agent-mcp"]}}}`, ErrOther.Error()},
 		{"no TOML", "codex", "a = \n", "toml"},
 		{"servers in one line", "codex", "mcp_servers = {a = {command = 'a'}}\n", "cannot be changed without touching the rest"},
@@ -173,12 +173,12 @@ func TestFilesAreReadWithCare(t *testing.T) {
 	if err := os.Symlink(elsewhere, f.Path()); err != nil {
 		t.Fatal(err)
 	}
-	refused("a link", "is a link")
+	refused("a link", "is a symbolic link")
 	os.Remove(f.Path())
 	if err := os.Mkdir(f.Path(), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	refused("a directory", "no regular file")
+	refused("a directory", "is not a regular file")
 	os.Remove(f.Path())
 	if err := os.WriteFile(f.Path(), nil, 0o600); err == nil {
 		err = os.Truncate(f.Path(), maxFile+1)
@@ -192,12 +192,12 @@ func TestFilesAreReadWithCare(t *testing.T) {
 	if err := os.Symlink(filepath.Dir(elsewhere), dir); err != nil {
 		t.Fatal(err)
 	}
-	refused("a linked directory", "is a link")
+	refused("a linked directory", "is a symbolic link")
 	os.Remove(dir)
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused("a file for a directory", "no directory")
+	refused("a file for a directory", "is not a directory")
 	if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "{}" {
 		t.Errorf("what the link leads to is %q, %v", text, err)
 	}

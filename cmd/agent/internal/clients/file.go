@@ -42,11 +42,11 @@ func (f File) check() error {
 		case err != nil:
 			return err
 		case info.Mode()&fs.ModeSymlink != 0:
-			return fmt.Errorf("%s is a link: what it leads to is not touched", path)
+			return fmt.Errorf("%s is a symbolic link: its target is not touched", path)
 		case !last && !info.IsDir():
-			return fmt.Errorf("%s is no directory", path)
+			return fmt.Errorf("%s is not a directory", path)
 		case last && !info.Mode().IsRegular():
-			return fmt.Errorf("%s is no regular file", path)
+			return fmt.Errorf("%s is not a regular file", path)
 		}
 	}
 	return nil

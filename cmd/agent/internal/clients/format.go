@@ -144,7 +144,7 @@ func find(text []byte, path []string) (objects []hujson.Value, members []int, er
 	for _, name := range path {
 		object, ok := value.Value.(*hujson.Object)
 		if !ok {
-			return nil, nil, fmt.Errorf("%q is in no object", name)
+			return nil, nil, fmt.Errorf("%q is not in an object", name)
 		}
 		found := -1
 		for i, m := range object.Members {
@@ -152,7 +152,7 @@ func find(text []byte, path []string) (objects []hujson.Value, members []int, er
 				continue
 			}
 			if found >= 0 {
-				return nil, nil, fmt.Errorf("%q is there twice", name)
+				return nil, nil, fmt.Errorf("%q occurs twice", name)
 			}
 			found = i
 		}

@@ -32,7 +32,7 @@ func Hooking(id string) (Client, bool) {
 }
 
 // errNoList is the error for an event whose hooks are not a list.
-var errNoList = errors.New("the hooks there are no list")
+var errNoList = errors.New("the hooks there are not a list")
 
 // InstallHook returns the change of f that makes the client let the gate prove each of its turns. The program is a word
 // of a shell command. Other hooks stay, before it.

@@ -58,7 +58,7 @@ func TestHooksOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	c, _ := Hooking("claude")
 	for text, want := range map[string]string{
-		`{"hooks": {"Stop": "echo"}}`: "no list",
+		`{"hooks": {"Stop": "echo"}}`: "not a list",
 		`{"hooks": []}`:               "",
 		`{"hooks": `:                  "",
 	} {

@@ -78,12 +78,12 @@ func (c *Line) Shape(ctx *cli.Context) error {
 	name := "jq"
 	switch {
 	case ctx.IsSet("jq") && ctx.IsSet("template"):
-		return fault.Usage("give one of them", "--jq and --template are mutually exclusive")
+		return fault.Usage("use only one of them", "--jq and --template are mutually exclusive")
 	case ctx.IsSet("template"):
 		name = "template"
 	}
 	if ctx.IsSet("json") && !ctx.Bool("json") {
-		return fault.Usage("leave out --json=false", "--json=false and --%s are mutually exclusive", name)
+		return fault.Usage("omit --json=false", "--json=false and --%s are mutually exclusive", name)
 	}
 	// A document escapes what would move a cursor; the texts in it do not.
 	var clean func(string) string

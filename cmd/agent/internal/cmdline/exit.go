@@ -45,7 +45,7 @@ func (c *Line) Finish(ctx context.Context, code int) int {
 	if err == nil {
 		return code
 	}
-	problem, usage := fault.Classify(context.WithoutCancel(ctx), fault.Usage("the command has done its work: `agent schema` shows the fields of its document", "--jq or --template: %w", err))
+	problem, usage := fault.Classify(context.WithoutCancel(ctx), fault.Usage("the command itself is done: `agent schema` shows the fields of its document", "--jq or --template: %w", err))
 	c.PrintProblem(c.Stderr, problem)
 	if code == run.ExitDone {
 		return usage

@@ -70,7 +70,7 @@ func AllFlag(usage string) cli.Flag {
 
 // LastFlag names the latest run.
 func LastFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "last", Usage: "the latest run, as without RUN", DisableDefaultText: true}
+	return &cli.BoolFlag{Name: "last", Usage: "use the latest run, as without RUN", DisableDefaultText: true}
 }
 
 // Scope returns the workspace whose runs a command is about, or "" for all.
@@ -85,7 +85,7 @@ func Scope(ctx *cli.Context, set config.Settings) string {
 func RunName(ctx *cli.Context) (string, error) {
 	name := ctx.Args().First()
 	if name != "" && ctx.Bool("last") {
-		return "", fault.Usage("leave one of them out", "--last and %q are mutually exclusive", name)
+		return "", fault.Usage("omit one of them", "--last and %q are mutually exclusive", name)
 	}
 	return name, nil
 }

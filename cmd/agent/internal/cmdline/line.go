@@ -52,7 +52,7 @@ func (c *Line) Guest() ([]byte, error) {
 	}
 	data, err := c.Programs.ReadFile("guestbin/guest")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Infra("install a released program, or build it with `make build`, which puts the guest in", "this agent was built without its guest")
+		return nil, fault.Infra("install a released program, or build it with `make build`, which embeds the guest", "this agent was built without its guest")
 	}
 	return data, err
 }

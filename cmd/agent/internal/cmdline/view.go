@@ -12,7 +12,7 @@ import (
 )
 
 // PagedHelp is the part of a help page about how a text to be read is shown.
-const PagedHelp = "On a terminal it is coloured, and shown in $PAGER or less; NO_COLOR is honoured.\n\n"
+const PagedHelp = "On a terminal the output is coloured and shown in $PAGER or less; NO_COLOR is honoured.\n\n"
 
 // ViewFlags returns the flags of commands that print a text to be read.
 func ViewFlags() []cli.Flag {
@@ -39,7 +39,7 @@ func (c *Line) Viewer(ctx *cli.Context) (config.Settings, Viewer, error) {
 	switch painted.Color = ctx.String("color"); painted.Color {
 	case "auto", "always", "never":
 	default:
-		return nil, Viewer{}, fault.Usage("write auto, always or never", "--color %q is none of them", painted.Color)
+		return nil, Viewer{}, fault.Usage("use auto, always or never", "unknown value %q for --color", painted.Color)
 	}
 	// A dumb terminal cannot show a pager's output.
 	direct := ctx.Bool("no-pager") || term.Terminal(c.Stdout) == nil || c.Getenv("TERM") == "dumb"

@@ -303,7 +303,7 @@ func processors() kind {
 	k := number[float64](func(text string) (float64, error) {
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(f > 0 && f <= 1<<10) { // also refuses NaN
-			return 0, fmt.Errorf("invalid number of processors %q", text)
+			return 0, fmt.Errorf("invalid number of processors %q: use a number above 0, up to 1024", text)
 		}
 		return f, nil
 	}, func(v *values) *float64 { return &v.verify.Limits.CPUs })
@@ -433,7 +433,7 @@ func windowList() kind {
 		}
 		for name, n := range parseWindows(text) {
 			if n < minWindow || n > maxWindow {
-				return fmt.Errorf("invalid number %d of %q: use %d to %d", n, name, minWindow, int(maxWindow))
+				return fmt.Errorf("invalid number %d for %q: use %d to %d", n, name, minWindow, int(maxWindow))
 			}
 		}
 		return nil
@@ -451,7 +451,7 @@ func samplingList() kind {
 		}
 		for name, s := range parseSamplings(text) {
 			if !(s.Temperature >= 0 && s.Temperature <= 2) || !(s.TopP >= 0 && s.TopP <= 1) || s.TopK < 0 || s.TopK > 1000 {
-				return fmt.Errorf("invalid sampling of %q: use temperature from 0 to 2, top_p from 0 to 1, top_k from 0 to 1000", name)
+				return fmt.Errorf("invalid sampling for %q: use temperature from 0 to 2, top_p from 0 to 1, top_k from 0 to 1000", name)
 			}
 		}
 		return nil
@@ -469,7 +469,7 @@ func toolList() kind {
 		}
 		for name, form := range parseTools(text) {
 			if form != llm.NativeTools && form != llm.EmulatedTools && form != llm.NoTools {
-				return fmt.Errorf("invalid form %q of %q: use native, emulated or none", form, name)
+				return fmt.Errorf("invalid form %q for %q: use native, emulated or none", form, name)
 			}
 		}
 		return nil

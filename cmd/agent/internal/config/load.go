@@ -142,10 +142,10 @@ func (l *loader) checkNarrows(outer Settings, own map[string]string, path string
 		switch {
 		case k.scope == switchOff && inner.On(k.Name) && !outer.On(k.Name):
 			return fault.Policy("remove it from "+path+"; only the user configuration or the environment may switch it on",
-				"%s: %s is off without it", FileName, k.Name)
+				"%s: %s is off otherwise", FileName, k.Name)
 		case k.scope == lower && k.kind.more(&want, &have, k.unset()):
 			return fault.Policy("lower it in "+path+"; only the user configuration or the environment may raise it",
-				"%s: %s is more than the %s that holds without it", FileName, k.Name, outer.HeldText(k.Name))
+				"%s: %s is more than the %s that applies otherwise", FileName, k.Name, outer.HeldText(k.Name))
 		}
 	}
 	return nil

@@ -240,7 +240,7 @@ func (s Settings) AllowKinds() ([]string, error) {
 	here := realPath(s["workspace"].Text)
 	for _, dir := range slices.Sorted(maps.Keys(in)) {
 		if !filepath.IsAbs(dir) {
-			return nil, fault.Usage("write the path from the root", "allow_in (%s): %q is no absolute path", s["allow_in"].Origin, dir)
+			return nil, fault.Usage("use an absolute path", "allow_in (%s): %q is not an absolute path", s["allow_in"].Origin, dir)
 		}
 		if err := check("allow_in", in[dir]); err != nil {
 			return nil, err

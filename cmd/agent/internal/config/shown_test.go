@@ -104,8 +104,8 @@ func TestKindsAreApprovedInTheirWorkspaceAlone(t *testing.T) {
 		{"ci", "", []string{"ci"}, ""},
 		{"CI", "{}", nil, `allow (the test): unknown change kind "CI"`},
 		{"[]", in("/elsewhere", `"nothing"`), nil, `allow_in (the test): unknown change kind "nothing"`},
-		{"[]", in("here", `"ci"`), nil, `allow_in (the test): "here" is no absolute path`},
-		{"[]", in("", `"ci"`), nil, `"" is no absolute path`},
+		{"[]", in("here", `"ci"`), nil, `allow_in (the test): "here" is not an absolute path`},
+		{"[]", in("", `"ci"`), nil, `"" is not an absolute path`},
 		{"[]", "[", nil, "allow_in: unexpected end of JSON input"},
 	} {
 		got, err := set("workspace", link, "allow", c.allow, "allow_in", c.in).AllowKinds()

@@ -79,7 +79,7 @@ func rows(list []llm.Vendor) []Setting {
 // general returns the settings that apply to every command.
 func general() []Setting {
 	return []Setting{
-		{Name: "workspace", Flag: "workspace", Env: "AGENT_WORKSPACE", Default: ".", About: "the directory that is worked on", scope: noFile, kind: text(nil), usage: "work on `DIR`", short: "w"},
+		{Name: "workspace", Flag: "workspace", Env: "AGENT_WORKSPACE", Default: ".", About: "the directory to work on", scope: noFile, kind: text(nil), usage: "work on `DIR`", short: "w"},
 		{Name: "database_url", Env: "AGENT_DATABASE_URL", About: "the Postgres that keeps the record; empty: the agent's own container", scope: userOnly, kind: databaseURL()},
 		{Name: "yes", Flag: "yes", Env: "AGENT_YES", Default: "false", About: "promote what passed without asking", scope: noFile, kind: toggle(nil), usage: "write what passed without asking", short: "y"},
 		{Name: "no_promote", Flag: "no-promote", Env: "AGENT_NO_PROMOTE", Default: "false", About: "prove only", scope: noFile, kind: toggle(nil), usage: "prove only, write nothing"},
@@ -88,19 +88,19 @@ func general() []Setting {
 			Name: "allow", Flag: "allow", Env: "AGENT_ALLOW", Default: "[]", About: "kinds of change approved in advance",
 			scope: userOnly, kind: list(nil), usage: "approve changes of this `KIND` (" + strings.Join(policy.Kinds(), ", ") + ") in advance; may be repeated",
 		},
-		{Name: "allow_in", Default: "{}", About: "the same in single workspaces, lists by their absolute paths", scope: userOnly, kind: mapping(func(*values, map[string][]string) {})},
+		{Name: "allow_in", Default: "{}", About: "the same for single workspaces: lists by absolute path", scope: userOnly, kind: mapping(func(*values, map[string][]string) {})},
 		{
 			Name: "self.unattended", Env: "AGENT_SELF_UNATTENDED", Default: "false", scope: userOnly, kind: toggle(nil),
 			About: "agent self rebuild --yes approves changes of the agent's own source that touch nothing protected; off: each waits for a person",
 		},
 		{Name: "protect.paths", Default: "[]", About: "patterns of paths that need an approval of their own (--allow protected)", scope: add, kind: protectedPaths()},
 		{Name: "exclude", Env: "AGENT_EXCLUDE", Default: "[]", About: "patterns left out of the snapshot", scope: free, kind: list(nil)},
-		{Name: "timeout", Env: "AGENT_TIMEOUT", Default: "5m0s", About: "time limit of each gate but smoke", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.verify.Timeout }), owned: true},
+		{Name: "timeout", Env: "AGENT_TIMEOUT", Default: "5m0s", About: "time limit of each gate except smoke", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.verify.Timeout }), owned: true},
 		{Name: "limits.memory", Env: "AGENT_MEMORY", About: "memory of a box; empty: an eighth of the machine, 1 to 4 GiB, and the size of /work", scope: lower, kind: memory(), owned: true, held: "1280MiB"},
 		{Name: "limits.cpus", Env: "AGENT_CPUS", Default: "2", About: "processors of a box", scope: lower, kind: processors(), owned: true},
 		{Name: "limits.pids", Env: "AGENT_PIDS", Default: "256", About: "processes in a box", scope: lower, kind: processes(), owned: true},
 		{
-			Name: "runtime", Env: "AGENT_RUNTIME", About: "runtime of the boxes, as runsc; auto: runsc if the engine has it; empty: the engine's own",
+			Name: "runtime", Env: "AGENT_RUNTIME", About: "runtime of the boxes, e.g. runsc; auto: runsc if the engine has it; empty: the engine's own",
 			scope: userOnly, kind: text(func(v *values, t string) error { v.verify.Runtime = t; return nil }), owned: true,
 		},
 		{Name: "smoke.command", Default: "[]", About: "how the smoke test starts the program; empty: found by convention", scope: free, kind: command(), owned: true},
@@ -110,29 +110,29 @@ func general() []Setting {
 			scope: free, kind: text(func(v *values, t string) error { v.verify.Smoke.Ready = t; return v.verify.Smoke.Check() }), owned: true,
 		},
 		{Name: "smoke.env", Default: "{}", About: "environment of the smoke test", scope: free, kind: environment(), owned: true},
-		{Name: "tests.run", Default: "all", About: "all: those that the patch can affect first; affected: these packages alone", scope: free, kind: testChoice(), owned: true},
+		{Name: "tests.run", Default: "all", About: "all: every test, those that the patch can affect first; affected: only the packages that it can affect", scope: free, kind: testChoice(), owned: true},
 		{
 			Name: "dependencies.install", Flag: "no-install", Env: "AGENT_INSTALL", Default: "true",
-			About: "install what the workspace depends on, once for each state of its lock files",
+			About: "install the workspace's dependencies, once for each state of its lock files",
 			scope: switchOff, kind: toggle(nil),
 			usage: "skip dependency installation, as AGENT_INSTALL=false does; otherwise what the lock files list is installed once, in an image",
 		},
-		{Name: "dependencies.partial", Env: "AGENT_INSTALL_PARTIAL", Default: "true", About: "go on without what cannot be installed, and say so; off: exit code 3", scope: switchOff, kind: toggle(nil)},
-		{Name: "dependencies.scripts", Env: "AGENT_INSTALL_SCRIPTS", Default: "false", About: "let packages run code of their own while they are installed", scope: switchOff, kind: toggle(nil)},
-		{Name: "environment.packages", Env: "AGENT_PACKAGES", Default: "[]", About: "packages of Debian that the boxes have besides the tools, such as what tests need", scope: add, kind: debianPackages()},
+		{Name: "dependencies.partial", Env: "AGENT_INSTALL_PARTIAL", Default: "true", About: "continue without what cannot be installed, and say so; off: exit code 3", scope: switchOff, kind: toggle(nil)},
+		{Name: "dependencies.scripts", Env: "AGENT_INSTALL_SCRIPTS", Default: "false", About: "let packages run their own code while they are installed", scope: switchOff, kind: toggle(nil)},
+		{Name: "environment.packages", Env: "AGENT_PACKAGES", Default: "[]", About: "Debian packages that the boxes have besides the tools, e.g. for tests", scope: add, kind: debianPackages()},
 		{Name: "record.files", Env: "AGENT_RECORD_FILES", Default: "true", About: "keep the files that a run saw in the record, so that it can be replayed", scope: switchOff, kind: toggle(func(v *values) *bool { return &v.keep.Files })},
 		{Name: "export.files", Env: "AGENT_EXPORT_FILES", Default: "false", About: "write memory and history to .agent/MEMORY.md and .agent/HISTORY.md of the workspace after each promotion", scope: userOnly, kind: toggle(nil)},
-		{Name: "record.bytes", Env: "AGENT_RECORD_BYTES", Default: "256MiB", About: "keep none of a workspace that is larger", scope: noFile, kind: size(func(v *values) *int64 { return &v.keep.Bytes })},
+		{Name: "record.bytes", Env: "AGENT_RECORD_BYTES", Default: "256MiB", About: "keep no files of a workspace that is larger", scope: noFile, kind: size(func(v *values) *int64 { return &v.keep.Bytes })},
 		{
 			Name: "egress.allow", Env: "AGENT_EGRESS", Default: "[]",
-			About: "hosts that the smoke test, the tests and gates of the workspace's own may reach, with a port or 443 and 80; a workspace only leaves out",
+			About: "hosts that the smoke test, the tests and the workspace's own gates may reach, with a port, or else 443 and 80; a workspace can only leave hosts out",
 			scope: leaveOut, kind: hosts(), owned: true,
 		},
 		{
-			Name: "fetch.allow", Env: "AGENT_FETCH", Default: "[]", About: "hosts whose web pages a model may read in `agent chat`, with a port or 443 and 80; empty: it has no such tool",
+			Name: "fetch.allow", Env: "AGENT_FETCH", Default: "[]", About: "hosts whose web pages a model may read in `agent chat`, with a port, or else 443 and 80; empty: the model has no such tool",
 			scope: userOnly, kind: pages(),
 		},
-		{Name: "gate", Default: "[]", About: "gates of the workspace's own, after the built-in ones", scope: add, kind: gateList(), owned: true},
+		{Name: "gate", Default: "[]", About: "the workspace's own gates, after the built-in ones", scope: add, kind: gateList(), owned: true},
 	}
 }
 
@@ -142,17 +142,17 @@ func remotes() []Setting {
 	return []Setting{
 		{Name: "forge.url", Env: "AGENT_FORGE_URL", Default: "https://github.com", About: "the forge that the token is for: pull requests are opened there and nowhere else", scope: userOnly, kind: address()},
 		{
-			Name: "forge.kind", Env: "AGENT_FORGE_KIND", About: "what it is: github, gitea (Forgejo too) or gitlab; empty: by its host, where everybody knows that",
+			Name: "forge.kind", Env: "AGENT_FORGE_KIND", About: "kind of that forge: github, gitea (also for Forgejo) or gitlab; empty: by its host, if that is well known",
 			scope: userOnly, kind: choice(forgeKinds(), func(*values, string) {}),
 		},
-		{Name: "forge.token", Env: "AGENT_FORGE_TOKEN", About: "what opens the forge; empty: what your own credential helper of git says", scope: userOnly, kind: secretText()},
-		{Name: "serve.secret", Env: "AGENT_SERVE_SECRET", About: "what the forge signs its webhooks with, as you told it; empty: none are taken", scope: userOnly, kind: secretText()},
+		{Name: "forge.token", Env: "AGENT_FORGE_TOKEN", About: "the token for the forge; empty: from your own git credential helper", scope: userOnly, kind: secretText()},
+		{Name: "serve.secret", Env: "AGENT_SERVE_SECRET", About: "the secret with which the forge signs its webhooks, as you set it there; empty: none are accepted", scope: userOnly, kind: secretText()},
 		{Name: "serve.label", Env: "AGENT_SERVE_LABEL", Default: "agent", About: "the label of issues and pull requests that asks `agent serve` for work", scope: userOnly, kind: text(nil)},
 		{Name: "serve.people", Env: "AGENT_SERVE_PEOPLE", Default: "[]", About: "who may ask `agent serve` for work besides those who may write to the repository", scope: userOnly, kind: list(nil)},
 		{Name: "serve.person_hour", Env: "AGENT_SERVE_PERSON_HOUR", Default: "5", About: "jobs that `agent serve` takes on for one person in an hour", scope: userOnly, kind: count[int](1, 10_000, nil)},
-		{Name: "serve.person_day", Env: "AGENT_SERVE_PERSON_DAY", Default: "20", About: "and in a day", scope: userOnly, kind: count[int](1, 10_000, nil)},
+		{Name: "serve.person_day", Env: "AGENT_SERVE_PERSON_DAY", Default: "20", About: "jobs that it takes on for one person in a day", scope: userOnly, kind: count[int](1, 10_000, nil)},
 		{Name: "serve.repository_hour", Env: "AGENT_SERVE_REPOSITORY_HOUR", Default: "10", About: "jobs that it takes on for one repository in an hour", scope: userOnly, kind: count[int](1, 10_000, nil)},
-		{Name: "serve.repository_day", Env: "AGENT_SERVE_REPOSITORY_DAY", Default: "50", About: "and in a day", scope: userOnly, kind: count[int](1, 10_000, nil)},
+		{Name: "serve.repository_day", Env: "AGENT_SERVE_REPOSITORY_DAY", Default: "50", About: "jobs that it takes on for one repository in a day", scope: userOnly, kind: count[int](1, 10_000, nil)},
 	}
 }
 
@@ -172,34 +172,34 @@ func budget() []Setting {
 		},
 		{
 			Name: "mode", Flag: "mode", Env: "AGENT_MODE", Default: "auto",
-			About: "how a model finds a change: tools, it looks around and edits by tools; question, it is shown what it needs and answers once; auto, tools where it can call them",
+			About: "how a model finds a change: tools, it looks around and edits with tools; question, it is shown what it needs and answers once; auto, tools if it can call them",
 			scope: userOnly, kind: choice([]string{"auto", "tools", "question"}, func(*values, string) {}), usage: "`HOW` the model finds the change: tools, question or auto",
 		},
 		{
 			Name: "critic", Flag: "critic", Env: "AGENT_CRITIC", Default: "[]",
-			About: "models that review what passed before anybody decides on it, VENDOR/NAME; their findings go back to the author once, and decide nothing; empty: none",
+			About: "models, VENDOR/NAME, that review what passed before it is decided on; their findings go back to the author once, and decide nothing; empty: none",
 			scope: userOnly, kind: list(nil), usage: "have `VENDOR/NAME` review what passed; may be repeated",
 		},
 		{
 			Name: "agree", Flag: "agree", Env: "AGENT_AGREE", Default: "1", About: "how many critics must find the same for it to count",
 			scope: userOnly, kind: count(1, 9, func(v *values) *int { return &v.agree }), usage: "`N` critics must find the same for it to count",
 		},
-		{Name: "countdown", Env: "AGENT_COUNTDOWN", Default: "3m40s", About: "how long a question on a terminal waits for its answer; 0: for ever", scope: userOnly, kind: unbounded(func(v *values) *time.Duration { return &v.countdown })},
+		{Name: "countdown", Env: "AGENT_COUNTDOWN", Default: "3m40s", About: "how long a question on a terminal waits for its answer; 0: forever", scope: userOnly, kind: unbounded(func(v *values) *time.Duration { return &v.countdown })},
 		{
 			Name: "notify", Env: "AGENT_NOTIFY", Default: "off", About: "how a terminal calls you when a run waits for you: off, bell, or osc9 for a desktop notification",
 			scope: userOnly, kind: choice([]string{"off", "bell", "osc9"}, func(*values, string) {}),
 		},
 		{
 			Name: "expiry", Flag: "expiry", Env: "AGENT_EXPIRY", Default: "stop",
-			About: "when no answer comes in time: stop, and apply it later, or apply what passed and needs no approval; a proposed feature is kept either way",
-			scope: userOnly, kind: expiry(), usage: "when a question is not answered in time: `WHAT`, stop (the run awaits approval) or apply what passed",
+			About: "what happens if no answer comes in time: stop, to apply it later, or apply what passed and needs no approval; a proposed feature is kept either way",
+			scope: userOnly, kind: expiry(), usage: "do `WHAT` if a question is not answered in time: stop (the run awaits approval), or apply what passed",
 		},
 		{
 			Name: "features", Flag: "features", Env: "AGENT_FEATURES", Default: "false", About: "implement the feature that a review proposes when it finds nothing to fix; off: it is kept as a proposal",
 			scope: userOnly, kind: toggle(nil), usage: "implement the feature that a review proposes when it finds nothing to fix",
 		},
 		{
-			Name: "checkpoint", Env: "AGENT_CHECKPOINT", Default: "apply", About: "what a person at the terminal is asked: whether to apply what passed, or, with model, before each request to a model too (--ask-model)",
+			Name: "checkpoint", Env: "AGENT_CHECKPOINT", Default: "apply", About: "when a person at the terminal is asked: apply, before what passed is applied; model, also before each request to a model (--ask-model)",
 			scope: userOnly, kind: choice([]string{"apply", "model"}, func(*values, string) {}),
 		},
 		{
@@ -227,13 +227,13 @@ func budget() []Setting {
 			Name: "budget.wall", Flag: "max-wall", Env: "AGENT_MAX_WALL", Default: "0", About: "cap on the time that a loop as a whole takes from its beginning, pauses and gates included; 0: none",
 			scope: lower, kind: unbounded(func(v *values) *time.Duration { return &v.wall }), usage: "end the loop after `TIME` (e.g. 8h)",
 		},
-		{Name: "loop.quiet", Env: "AGENT_LOOP_QUIET", About: "hours of the day, as 22:00-07:00, in which a loop begins no iteration; empty: none", scope: userOnly, kind: quietHours()},
+		{Name: "loop.quiet", Env: "AGENT_LOOP_QUIET", About: "hours of the day, e.g. 22:00-07:00, in which a loop begins no iteration; empty: none", scope: userOnly, kind: quietHours()},
 		{Name: "budget.request", Env: "AGENT_MAX_REQUEST", Default: "15m0s", About: "cap on the time of one request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Total })},
-		{Name: "budget.idle", Env: "AGENT_MAX_IDLE", Default: "5m0s", About: "how long a model may say nothing in a request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Idle })},
-		{Name: "prices", Default: "{}", About: "prices of a million tokens by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: priceList()},
+		{Name: "budget.idle", Env: "AGENT_MAX_IDLE", Default: "5m0s", About: "how long a model may be silent in a request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Idle })},
+		{Name: "prices", Default: "{}", About: "prices per million tokens by VENDOR/NAME or VENDOR/*, used before those that `agent models` knows", scope: userOnly, kind: priceList()},
 		{Name: "exec", Default: "{}", About: "programs of `agent sandbox exec` by their commands, as [exec.NAME]: how they get in, whose models they ask, what else they may reach; see workbench", scope: userOnly, kind: recipeList()},
-		{Name: "windows", Default: "{}", About: "tokens of question and answer by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: windowList()},
-		{Name: "sampling", Default: "{}", About: "temperature (at least), top_p and top_k by VENDOR/NAME or VENDOR/*, in place of what a model's makers say", scope: userOnly, kind: samplingList()},
+		{Name: "windows", Default: "{}", About: "tokens of question and answer by VENDOR/NAME or VENDOR/*, used before those that `agent models` knows", scope: userOnly, kind: windowList()},
+		{Name: "sampling", Default: "{}", About: "temperature (at least), top_p and top_k by VENDOR/NAME or VENDOR/*, in place of what the model's makers recommend", scope: userOnly, kind: samplingList()},
 		{Name: "tools", Default: "{}", About: "how models are given tools, by VENDOR/NAME or VENDOR/*: native, emulated (in their texts) or none", scope: userOnly, kind: toolList()},
 	}
 }

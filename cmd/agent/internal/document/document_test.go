@@ -80,7 +80,7 @@ func TestTemplate(t *testing.T) {
 		{`{{truncate 3 .a}}{{truncate 9 .b}}{{truncate 9 .a}}`, `{"a":"äöüß","b":null}`, "äö…äöüß", ""},
 		{`{{json .a}}`, `{"a":{"b":[1,"<"]}}`, `{"b":[1,"<"]}`, ""},
 		{`{{.absent}}`, `{}`, "", "absent"},
-		{`{{pluck "a" .}}`, `[1]`, "", "no object"},
+		{`{{pluck "a" .}}`, `[1]`, "", "is not an object"},
 		{`{{timeago .}}`, `"soon"`, "", "parsing time"},
 	} {
 		show, err := Template(c.template, nil, now)

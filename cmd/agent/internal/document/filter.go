@@ -25,7 +25,7 @@ const (
 )
 
 // errOutput ends a filter that prints endlessly.
-var errOutput = fmt.Errorf("it makes more than %d MiB of one document", maxOutput>>20)
+var errOutput = fmt.Errorf("it produces more than %d MiB from one document", maxOutput>>20)
 
 // A Show writes the requested parts of one decoded document.
 type Show func(ctx context.Context, w io.Writer, doc any) error
@@ -216,7 +216,7 @@ func functions(now func() time.Time) template.FuncMap {
 			for _, v := range list {
 				object, ok := v.(map[string]any)
 				if !ok {
-					return nil, fmt.Errorf("pluck %q: %v is no object", field, v)
+					return nil, fmt.Errorf("pluck %q: %v is not an object", field, v)
 				}
 				values = append(values, object[field])
 			}

@@ -38,7 +38,7 @@ func (c *Console) Attachable() bool { return Terminal(c.Stdin) != nil && Termina
 func (c *Console) Attach(ctx context.Context) (*Attached, error) {
 	tty := Terminal(c.Stdin)
 	if tty == nil || Terminal(c.Stdout) == nil {
-		return nil, fmt.Errorf("standard input and output are no terminal")
+		return nil, fmt.Errorf("standard input and output are not a terminal")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	a := &Attached{tty: tty, cancel: cancel, Size: sizeOf(Terminal(c.Stdout))}

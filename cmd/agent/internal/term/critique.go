@@ -54,7 +54,7 @@ func Critique(p Palette, c critic.Critique, of string, say func(line string)) {
 			by = " (" + CleanLine(strings.Join(f.By, ", ")) + ")"
 		}
 		if !f.Agreed {
-			by += fmt.Sprintf(", which counts for nothing: %d must agree", c.Agree)
+			by += fmt.Sprintf(", which does not count: %d must agree", c.Agree)
 		}
 		say("  " + word + " " + place + CleanLine(f.Text) + p.Dim(by))
 	}

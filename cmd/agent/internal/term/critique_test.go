@@ -23,7 +23,7 @@ func TestAReviewReadsAsAnOpinion(t *testing.T) {
 	want := []string{
 		"Review of candidate 2 by a/1, b/2, an opinion: 1 major, 1 minor, sent back to the author once",
 		"  major a.py:3: it␛[2J fails (a/1, b/2)",
-		"  minor slow (a/1), which counts for nothing: 2 must agree",
+		"  minor slow (a/1), which does not count: 2 must agree",
 		"not reviewed of candidate 2: c/3 gave no review: the cap is reached",
 	}
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {

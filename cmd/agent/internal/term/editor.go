@@ -23,17 +23,17 @@ func (c *Console) EditTexts(ctx context.Context, files map[string][]byte) (map[s
 	// workspace.
 	dir, err := os.MkdirTemp("", "agent-edit-")
 	if err != nil {
-		return nil, fmt.Errorf("make a place for the editor: %w", err)
+		return nil, fmt.Errorf("make a directory for the editor: %w", err)
 	}
 	defer os.RemoveAll(dir) // what stays is the user's own text, in the user's own directory
 	var names []string
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, fmt.Errorf("make a place for the editor: %w", err)
+			return nil, fmt.Errorf("make a directory for the editor: %w", err)
 		}
 		if err := os.WriteFile(path, text, 0o600); err != nil {
-			return nil, fmt.Errorf("give %s to the editor: %w", name, err)
+			return nil, fmt.Errorf("write %s for the editor: %w", name, err)
 		}
 		names = append(names, path)
 	}
@@ -48,7 +48,7 @@ func (c *Console) EditTexts(ctx context.Context, files map[string][]byte) (map[s
 	for name, before := range files {
 		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
-			return changed, errors.Join(ended, fmt.Errorf("read what was edited: %w", err))
+			return changed, errors.Join(ended, fmt.Errorf("read the edited text: %w", err))
 		}
 		if string(text) != string(before) {
 			changed[name] = text

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoKeys is the error of AskHidden if there is no place to type unseen.
-var ErrNoKeys = errors.New("there is no terminal at which something could be typed unseen")
+var ErrNoKeys = errors.New("there is no terminal for hidden input")
 
 // AskHidden asks for a line that is not shown, until take accepts it. If take refuses a line, its error is printed
 // before the next. Nothing is shown from before the first question until the last answer, however early it is typed,
@@ -63,5 +63,5 @@ func (k *keyboard) line(ctx context.Context) (string, error) {
 			typed = utf8.AppendRune(typed, r)
 		}
 	}
-	return "", errors.New("no answer is that long")
+	return "", errors.New("the answer is too long")
 }

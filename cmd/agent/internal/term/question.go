@@ -13,7 +13,7 @@ import (
 )
 
 // ErrExpired is the error of Ask if no answer came in time.
-var ErrExpired = errors.New("nobody answered in time")
+var ErrExpired = errors.New("no answer in time")
 
 // A Choice is one answer to a Question.
 type Choice struct {

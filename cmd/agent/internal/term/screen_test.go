@@ -174,7 +174,7 @@ func cutOff(s scene) {
 	s.did(0, gates()[:3]...)
 	s.begins(0, "tests", false)
 	s.after(time.Second)
-	s.notices.Say("agent: cancelling, again to leave at once")
+	s.notices.Say("agent: cancelling; interrupt again to exit at once")
 	s.state(run.Cancelled, "")
 	d := run.Document{
 		Run: "1k3mzq8a0v2d", State: run.Cancelled, Verdict: verify.Cancelled, Workspace: "/home/me/shop", Exit: run.ExitCancelled,

@@ -213,7 +213,7 @@ func (s summary) command(c run.DocumentCommand) {
 	if c.Signal != "" {
 		how = CleanLine(c.Signal)
 	}
-	s.Line(s.Palette.Dim(fmt.Sprintf("%s: %s after %.1f s, which counts for nothing", CleanLine(strings.Join(c.Args, " ")), how, c.Seconds)))
+	s.Line(s.Palette.Dim(fmt.Sprintf("%s: %s after %.1f s, which does not count", CleanLine(strings.Join(c.Args, " ")), how, c.Seconds)))
 	for _, l := range c.Left {
 		s.Line(s.Palette.Warn("left out ") + CleanLine(l.Path) + ": " + CleanLine(l.Reason))
 	}
@@ -439,17 +439,17 @@ func (s summary) next(d run.Document) {
 			s.wrap("next: " + Clean(d.Error.Next))
 		}
 	case d.State == run.Promoted && d.Promotion != nil && d.Promotion.ApprovedBy == "countdown":
-		fmt.Fprintf(s.Out, "nobody answered: it was applied when the countdown ended\nnext: `agent undo %s` takes it back\n", d.Run)
+		fmt.Fprintf(s.Out, "no answer: applied when the countdown ended\nnext: `agent undo %s` takes it back\n", d.Run)
 	case d.State == run.Promoted:
 		fmt.Fprintf(s.Out, "next: `agent undo %s` takes it back\n", d.Run)
 	case d.State == run.Done && len(d.Candidates) == 0 && len(d.Proposals) > 0: // an undecided feature
-		fmt.Fprintf(s.Out, "next: nothing was written; `agent sandbox run --proposal %d` has the feature written\n", d.Proposals[0].ID)
+		fmt.Fprintf(s.Out, "next: nothing was written; `agent sandbox run --proposal %d` writes the feature\n", d.Proposals[0].ID)
 	case d.State == run.Done && len(d.Candidates) == 0:
 		fmt.Fprintln(s.Out, "next: nothing was written; `agent proposals list` shows what is open")
 	case d.Outcome == run.OutcomeUnchanged:
 		fmt.Fprintln(s.Out, "next: nothing was written, and nothing needs to be: the command changed nothing that a patch can hold")
 	case d.State == run.Rejected && len(d.Candidates) == 0: // a review
-		fmt.Fprintln(s.Out, "next: nothing was found to change; say with --goal what is wanted, or in other words")
+		fmt.Fprintln(s.Out, "next: nothing was found to change; say with --goal what you want, or use other words")
 	case d.State == run.Done:
 		fmt.Fprintf(s.Out, "next: nothing was written; `agent runs apply %s` writes it\n", d.Run)
 	}

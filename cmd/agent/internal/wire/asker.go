@@ -137,7 +137,7 @@ func stopped(ctx context.Context, err error) error {
 	case errors.As(err, &one):
 		return &agent.StopError{Budget: one.Kind == llm.Truncated, Message: one.Told() + " (" + one.Detail + ")", Next: one.Next(), Err: err}
 	case errors.Is(err, llm.ErrHoldsKey):
-		return &agent.StopError{Message: err.Error(), Next: "take it out of the goal, or of the file that it stands in", Err: err}
+		return &agent.StopError{Message: err.Error(), Next: "remove it from the goal, or from the file that contains it", Err: err}
 	case errors.Is(err, llm.ErrNotRecorded):
 		return &agent.StopError{
 			Message: err.Error(), Err: err,
@@ -159,7 +159,7 @@ func raise(capped *llm.BudgetError) string {
 	case capped.Name != "":
 		command = "agent loop"
 	}
-	return fmt.Sprintf("what the %s spent so far counts; `%s --resume --max-%s %s` carries it on with a higher cap", capped.Scope, command, what, value)
+	return fmt.Sprintf("what the %s spent so far counts; `%s --resume --max-%s %s` continues it with a higher cap", capped.Scope, command, what, value)
 }
 
 // A Recorded iteration answers as it did before: it holds its plan and the name under which its model calls are

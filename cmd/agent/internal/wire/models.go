@@ -170,7 +170,7 @@ const (
 // QuestionBudget returns how much a question may quote: what fits the smallest window and the permitted cost at the
 // dearest model. A question is the same for every model that may be asked, since a fallback gets it too.
 func QuestionBudget(s config.Settings) Budget {
-	rows, least := vendors.All(), Budget{maxBudget, "the most that is shown"}
+	rows, least := vendors.All(), Budget{maxBudget, "the most that any question quotes"}
 	for _, name := range modelNames(rows, s) {
 		v, model, ok := llm.FindVendor(rows, name)
 		if !ok {

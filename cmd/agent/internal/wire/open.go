@@ -98,7 +98,7 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 	s.Hide = set.OutputMasker(h.Getenv, s.DB.Secret())
 	// This comes before anything else: the next run must find the workspace whole, and a list must not show dead runs
 	// as running.
-	told := tellLate(h.Stderr, lateAfter, "agent: still removing what dead processes left; the engine takes long (does `docker ps` answer?)")
+	told := tellLate(h.Stderr, lateAfter, "agent: still removing what dead processes left; the engine is slow (does `docker ps` answer?)")
 	settled, err := s.Recover(ctx)
 	told()
 	// A user who comes back after a crash wants to know how the run ended.
@@ -205,7 +205,7 @@ func (s *Session) release() {
 	defer cancel()
 	for _, c := range s.chains {
 		if err := c.Release(ctx); err != nil && s.Notify != nil {
-			s.Notify(run.Event{Note: "what a vendor keeps of the conversation ends by itself within the hour: " + err.Error()})
+			s.Notify(run.Event{Note: "what a vendor keeps of the conversation expires within the hour: " + err.Error()})
 		}
 	}
 	s.chains = nil

@@ -25,7 +25,7 @@ func Peek(ctx context.Context, set config.Settings, look func(query.Runner) erro
 		}
 	}
 	if url == "" {
-		return errors.New("the agent's own Postgres does not run")
+		return errors.New("the agent's own Postgres is not running")
 	}
 	db, err := database.OpenAsIs(ctx, url)
 	if err != nil {

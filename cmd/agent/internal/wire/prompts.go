@@ -78,7 +78,7 @@ func checkAllowed(prompts *agent.Prompts, home string) error {
 	for _, s := range left {
 		names = append(names, string(s.Name))
 	}
-	return fault.Policy("read them with `agent prompts diff`; `agent prompts allow` allows these texts, or remove them from "+promptsDir,
+	return fault.Policy("read them with `agent prompts diff`; allow these texts with `agent prompts allow`, or remove them from "+promptsDir,
 		"the workspace has its own prompts, which you have not allowed: %s", strings.Join(names, ", "))
 }
 

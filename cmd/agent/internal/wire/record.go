@@ -40,7 +40,7 @@ func (s *Session) NamedIn(ctx context.Context, name, workspace string) (history.
 		case len(found) == 0:
 			return history.RunDetail{}, fault.Usage("`agent sandbox run --patch FILE` makes one", "there is no run yet")
 		case len(found) < back:
-			return history.RunDetail{}, fault.Usage("see `agent runs list`", "%s names none: the record has only %s", name, run.Count(len(found), "run"))
+			return history.RunDetail{}, fault.Usage("see `agent runs list`", "there is no run %s: the record has only %s", name, run.Count(len(found), "run"))
 		}
 		name, workspace = found[back-1].ID, ""
 	}
@@ -51,7 +51,7 @@ func (s *Session) NamedIn(ctx context.Context, name, workspace string) (history.
 	case errors.Is(err, database.ErrNotFound):
 		err = fault.Usage("see `agent runs list`", "no run has a name that begins or ends with %q", name)
 	case errors.As(err, &elsewhere):
-		err = fault.Usage("give --all, or --workspace "+elsewhere.Workspace, "%w, not to %s", elsewhere, workspace)
+		err = fault.Usage("use --all, or --workspace "+elsewhere.Workspace, "%w, not to %s", elsewhere, workspace)
 	}
 	return d, err
 }
@@ -67,14 +67,14 @@ func age(name string) (back int, ok bool, err error) {
 	}
 	back, err = strconv.Atoi(text)
 	if err != nil || back < 1 || back > furthest {
-		return 0, false, fault.Usage("the latest is @1, the one before @2", "%q names no run", name)
+		return 0, false, fault.Usage("the latest is @1, the one before @2", "%q does not name a run", name)
 	}
 	return back, true, nil
 }
 
 // Unrecorded returns what is said of a run whose record does not tell what was not judged.
 func Unrecorded() []verify.Unproven {
-	return []verify.Unproven{{Gate: "tests", Kind: verify.Unknown, Reason: "it was not recorded then whether a test ran"}}
+	return []verify.Unproven{{Gate: "tests", Kind: verify.Unknown, Reason: "at that time it was not recorded whether a test ran"}}
 }
 
 // Timeline returns the history of a file whose content is now. dir is the workspace with its links resolved, as runs

@@ -55,7 +55,7 @@ func StrangeRoles(roles crew.Roles, dir, home string) (lines []string, err error
 		if s.Layer == OfUser {
 			in = "your own roles"
 		}
-		lines = append(lines, fmt.Sprintf("%s in %s is ignored, for it is named after no role: there are %s", s.File, in, strings.Join(roles.Names(), ", ")))
+		lines = append(lines, fmt.Sprintf("%s in %s is ignored: it is not named after a role; the roles are %s", s.File, in, strings.Join(roles.Names(), ", ")))
 	}
 	return lines, err
 }
@@ -92,7 +92,7 @@ func allowedRoles(dir, home string) (crew.Roles, error) {
 	for _, s := range left {
 		names = append(names, string(s.Name))
 	}
-	return nil, fault.Policy("read them in "+rolesDir+"; `agent roles --trust` says that you trust these texts, or remove them",
+	return nil, fault.Policy("read them in "+rolesDir+"; trust these texts with `agent roles --trust`, or remove them",
 		"the workspace has its own roles, which you have not allowed: %s", strings.Join(names, ", "))
 }
 

@@ -143,7 +143,7 @@ func TestARoleThatIsNoneIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := strings.Join(b.Notices, "\n")
-	for _, want := range []string{"workr.toml in .agent/roles is ignored, for it is named after no role: there are planner, lead", "fixr.toml in your own roles is ignored"} {
+	for _, want := range []string{"workr.toml in .agent/roles is ignored: it is not named after a role; the roles are planner, lead", "fixr.toml in your own roles is ignored"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q is not told:\n%s", want, told)
 		}

@@ -46,7 +46,7 @@ func hideTurns(r llm.Request) (hidden llm.Request, restore func(string) string, 
 	whole, restore := disguise.Hide(strings.Join(all, turnMark))
 	parts := strings.Split(whole, turnMark)
 	if len(parts) != len(texts) { // a credential runs from one text into another
-		return r, nil, errors.New("hide credentials in a question: they do not end where their text does")
+		return r, nil, errors.New("hide credentials in a question: a credential runs from one text into another")
 	}
 	for i, t := range texts {
 		*t = parts[i]

@@ -32,15 +32,15 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "analyze", Usage: "summarise files: definitions, imports, purpose",
-		Description: "Reads the files that changed since the last time, in a container with no network, and prints\n" +
-			"the whole: a summary, then for each file what it imports and defines. Files that use what\n" +
-			"changed are put into the queue that `agent sandbox run` serves first. The workspace is left\n" +
-			"as it is but for --export. --describe has a model say what the project and each new or\n" +
-			"changed file is for; it is shown names, not code, and what it may spend is capped.\n\n" +
-			"--report says how the workspace stands instead: a score, a status and what to do from each\n" +
-			"analyzer, by its files, by what the gates say of it as it is, in boxes, and by the ledger. --fast\n" +
-			"starts no box, and says what was not measured. It is kept, and the next one tells what changed.\n" +
-			"`agent help report` has the analyzers and what their scores are made of.\n\n" + cmdline.Examples(
+		Description: "Reads the files that changed since the last time, in a container with no network, and prints a\n" +
+			"summary of the whole, then what each file imports and defines. Files that use what changed are\n" +
+			"queued; `agent sandbox run` takes them first. The workspace changes only with --export.\n" +
+			"--describe has a model say what the project and each new or changed file is for; it is shown\n" +
+			"names, not code, and its spending is capped.\n\n" +
+			"--report describes the state of the workspace instead: a score, a status and what to do from\n" +
+			"each analyzer, judging by the files, by what the gates find in them as they are, in boxes, and\n" +
+			"by the ledger. --fast starts no box, and says what was not measured. The report is kept, and\n" +
+			"the next one says what changed. `agent help report` describes the analyzers and their scores.\n\n" + cmdline.Examples(
 			"agent analyze", "what each file is for, and what it defines",
 			"agent analyze > analysis.md", "the same as Markdown, with every list whole",
 			"agent analyze --json > symbols.json", "every definition and reference",
@@ -54,9 +54,9 @@ func Command(line *cmdline.Line) *cli.Command {
 			&cli.BoolFlag{Name: "export", Usage: "also write .agent/ANALYSIS.md and .agent/SYMBOLS.json in the workspace", DisableDefaultText: true},
 			cmdline.ModelFlag(),
 			&cli.BoolFlag{Name: "report", Usage: "report on the state of the workspace, by analyzers", DisableDefaultText: true},
-			&cli.StringSliceFlag{Name: "only", Usage: "with --report: ask the analyzer `NAME`; several with commas"},
+			&cli.StringSliceFlag{Name: "only", Usage: "with --report: run only the analyzer `NAME`; separate several with commas"},
 			&cli.BoolFlag{Name: "fast", Usage: "with --report: start no box", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "markdown", Usage: "with --report: print a document of Markdown", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "markdown", Usage: "with --report: print a Markdown document", DisableDefaultText: true},
 			cmdline.JSONFlag(cmdline.Document[ledger.Symbols]("symbols", 1), cmdline.Document[Document]("report", 1)),
 		},
 		Action: c.analyze,
@@ -78,12 +78,12 @@ func (c command) analyze(ctx *cli.Context) error {
 	}
 	for _, name := range []string{"only", "fast", "markdown"} {
 		if ctx.IsSet(name) {
-			return fault.Usage("add --report, or leave --"+name+" out", "--%s needs --report", name)
+			return fault.Usage("add --report, or omit --"+name, "--%s needs --report", name)
 		}
 	}
 	// Without --describe no model is asked, although the user would believe so.
 	if ctx.IsSet("model") && !ctx.Bool("describe") {
-		return fault.Usage("add --describe, or leave --model out", "--model needs --describe")
+		return fault.Usage("add --describe, or omit --model", "--model needs --describe")
 	}
 	if ctx.Bool("describe") {
 		if err := wire.CheckAnyModel(ctx.Context, set); err != nil {
@@ -136,7 +136,7 @@ func (c command) printAnalysis(ctx context.Context, root string, found survey.Su
 	// The workspace is written only on request and never as a side effect: people keep it under version control.
 	if write {
 		if err := export.Ledger(root, found); err != nil {
-			return fault.Infra("see what is in the way at "+root+"/.agent", "%w", err)
+			return fault.Infra("check what is at "+root+"/.agent", "%w", err)
 		}
 		fmt.Fprintln(c.Stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
 	}

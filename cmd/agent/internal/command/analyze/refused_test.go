@@ -14,12 +14,12 @@ import (
 func TestWhatCannotBeReportedIsRefusedFirst(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{
-		"--only licens":            `there is no analyzer "licens"`,
+		"--only licens":            `unknown analyzer "licens"`,
 		"--only license":           "did you mean licence?",
-		"--only tests,,ci":         `there is no analyzer ""`,
-		"--only TESTS":             `there is no analyzer "TESTS"`,
-		"--only nonsense":          "name some of readme, ci, tests",
-		"--only x\x1b[2Jy":         "there is no analyzer",
+		"--only tests,,ci":         `unknown analyzer ""`,
+		"--only TESTS":             `unknown analyzer "TESTS"`,
+		"--only nonsense":          "name one or more of readme, ci, tests",
+		"--only x\x1b[2Jy":         "unknown analyzer",
 		"--markdown --json":        "mutually exclusive",
 		"--workspace=/nonexistent": "/nonexistent",
 	} {

@@ -41,7 +41,7 @@ func (c command) report(ctx *cli.Context, set config.Settings) error {
 		return err
 	}
 	if ctx.Bool("markdown") && set.On("json") {
-		return fault.Usage("give one of them", "--markdown and --json are mutually exclusive")
+		return fault.Usage("use only one of them", "--markdown and --json are mutually exclusive")
 	}
 	req, err := sandbox.BaseRequest(set)
 	if err != nil {
@@ -63,16 +63,16 @@ func analyzers(ctx *cli.Context) (only []string, err error) {
 	names := report.Names()
 	for _, name := range ctx.StringSlice("only") {
 		if !slices.Contains(names, name) {
-			next := "name some of " + strings.Join(names, ", ")
+			next := "name one or more of " + strings.Join(names, ", ")
 			if near := cmdline.Nearest(name, names); near != "" {
 				next = "did you mean " + near + "? " + next
 			}
-			return nil, fault.Usage(next, "there is no analyzer %q", name)
+			return nil, fault.Usage(next, "unknown analyzer %q", name)
 		}
 		only = append(only, name)
 	}
 	if ctx.IsSet("only") && len(only) == 0 {
-		return nil, fault.Usage("name some of "+strings.Join(names, ", "), "--only names no analyzer")
+		return nil, fault.Usage("name one or more of "+strings.Join(names, ", "), "--only names no analyzer")
 	}
 	return only, nil
 }

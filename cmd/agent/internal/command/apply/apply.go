@@ -29,17 +29,17 @@ func Command(line *cmdline.Line, which, about string) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "apply", Usage: "apply a change that passed and was not applied", ArgsUsage: which,
-		Description: about + "Takes a run whose change passed every gate and was not written: it waits for an approval,\n" +
-			"was skipped, met a conflict or was cut off. Where the workspace is as the gates saw it, the\n" +
-			"change is written after the question, or with --yes; otherwise it is proved again on the\n" +
-			"files as they are now, after a question, or with --yes. What needs --allow needs it here\n" +
-			"too. A change that failed is never applied. The result is a run of its own, which\n" +
-			"`agent undo` takes back.\n\n" + cmdline.Examples(
+		Description: about + "Takes a run whose change passed every gate but was not written: it waits for an approval,\n" +
+			"was skipped, met a conflict or was cut off. If the workspace is as the gates saw it, the\n" +
+			"change is written after a question, or with --yes; otherwise it is proved again on the files\n" +
+			"as they are now, after a question, or with --yes. A change that needs --allow needs it here\n" +
+			"too. A change that failed is never applied. The result is a run of its own, which `agent\n" +
+			"undo` takes back.\n\n" + cmdline.Examples(
 			"agent runs apply --last", "the latest run of this workspace",
 			"agent runs apply 1k3 --yes", "for scripts: never asks",
 			"agent runs apply 1k3 --yes --allow ci", "approve its change of CI files"),
 		Flags: append([]cli.Flag{
-			cmdline.WorkspaceFlag(), cmdline.LastFlag(), cmdline.YesFlag("write what passed, and prove again where that is needed, without asking"),
+			cmdline.WorkspaceFlag(), cmdline.LastFlag(), cmdline.YesFlag("write what passed, and prove it again if needed, without asking"),
 			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(cmdline.RunDocument()),
 		}, sandbox.CommitFlags()...),
 		Action: c.apply,
@@ -115,7 +115,7 @@ func proven(ctx context.Context, s *wire.Session, d history.RunDetail) (of run.P
 	case by == d.ID:
 		return of, false, fault.Usage(next, "run %s applied its change itself", d.ID)
 	case by != "":
-		return of, false, fault.Usage("see `agent runs show "+by+"`", "run %s was applied by run %s already", d.ID, by)
+		return of, false, fault.Usage("see `agent runs show "+by+"`", "run %s was already applied by run %s", d.ID, by)
 	}
 	of.Candidate, err = s.DB.Proven(ctx, d.ID)
 	switch {

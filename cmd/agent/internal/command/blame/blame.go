@@ -29,11 +29,11 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "blame", Usage: "show which run last changed each line", ArgsUsage: "FILE",
-		Description: "Prints for each line the run that brought it, its model (patch for a patch that was given),\n" +
-			"what a person said of the run in `agent review`, when, and the pull request that holds it, with\n" +
-			"whose comment it was made for. Lines that nobody's run brought are \"by hand\", with the time\n" +
-			"before which or since when that happened, or were there \"before\" the first run that the record\n" +
-			"knows. An undone run has no lines: they belong to whoever brought them first. FILE is relative\n" +
+		Description: "Prints for each line the run that last changed it, its model (patch for a given patch),\n" +
+			"what a person said about the run in `agent review`, when, and the pull request that holds it, with\n" +
+			"the author of the comment it was made for. Lines that no run wrote are \"by hand\", with the time\n" +
+			"before which or since when that happened, or \"before\" if they are older than the first recorded\n" +
+			"run. An undone run has no lines: they belong to the run or person that wrote them first. FILE is relative\n" +
 			"to the workspace; a rename by a run is followed, one by hand is not.\n" + cmdline.PagedHelp + cmdline.Examples(
 			"agent blame shop/stock.py", "every line",
 			"agent blame -w ~/src/shop --json shop/stock.py", "for an editor"),
@@ -113,7 +113,7 @@ func (doc *File) read(arg string) (string, error) {
 	content, err := workspace.ReadFile(doc.Workspace, doc.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fault.Usage(next, "there is no %s in %s", doc.Path, doc.Workspace)
+		return "", fault.Usage(next, "no file %s in %s", doc.Path, doc.Workspace)
 	case err != nil:
 		return "", fault.Usage(next, "%w", err)
 	case workspace.IsBinary(content):

@@ -39,31 +39,31 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "build", Usage: "carry out a goal larger than one edit: plan it, do its tasks, prove the whole, write it", ArgsUsage: "[GOAL]",
-		Description: "Each task of the plan is a run in throwaway containers, on the workspace as the finished tasks leave it; up to\n" +
-			"--parallel are at work where neither depends on nor touches the other. What passed is kept, merged and\n" +
-			"judged again where the tree has moved. A task that fails is tried again, by the next model of its role, then\n" +
-			"planned anew; what depends on it waits, the others go on. In the end the whole is reviewed, judged once as one\n" +
-			"change, and written after a question, or with --yes. The workspace is not touched before. Killed or\n" +
-			"interrupted anywhere, --resume carries it on, and no answer of a model is paid for twice. Caps hold for the\n" +
-			"plan as a whole.\n\n" + cmdline.Examples(
+		Description: "Each task of the plan is a run in throwaway containers, on the workspace as the finished tasks leave\n" +
+			"it. Up to --parallel tasks run at once if neither depends on the other nor touches its files. A change\n" +
+			"that passed is kept, and merged and judged again if the tree has moved. A failed task is tried again\n" +
+			"by the next model of its role, then planned anew; tasks that depend on it wait, the others continue.\n" +
+			"At the end the whole is reviewed, judged once as one change, and written after a question, or with\n" +
+			"--yes. Until then the workspace is not touched. If the build is killed or interrupted anywhere,\n" +
+			"--resume continues it, and no answer of a model is paid for twice. Caps apply to the plan as a whole.\n\n" + cmdline.Examples(
 			"agent build 'add a currency to every price'", "plan it, ask, carry it out, ask again",
-			"agent build --plan 3 --yes", "a plan that is there, without a question",
+			"agent build --plan 3 --yes", "an existing plan, without a question",
 			"agent build --resume", "the newest unfinished plan",
-			"agent build --plan 3 --commit", "one commit a task",
-			"agent build --plan 3 --step", "asked before each task, which can be changed",
-			"agent build --replay 3 --no-promote", "once more from the record, no model asked: is it the same?"),
+			"agent build --plan 3 --commit", "one commit per task",
+			"agent build --plan 3 --step", "ask before each task, which you can change",
+			"agent build --replay 3 --no-promote", "again from the record, without a model: is the result the same?"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "plan", Usage: "carry out plan `N` of `agent plan list`"},
 			&cli.BoolFlag{Name: "resume", Usage: "resume the newest unfinished plan; failed tasks are tried again", DisableDefaultText: true},
-			&cli.StringFlag{Name: "replay", Usage: "carry plan `N` out again from its record, on files as they were then, and compare; no model is asked"},
-			&cli.IntFlag{Name: "parallel", Value: 2, Usage: fmt.Sprintf("have up to `N` tasks at work at the same time, %d at most", builder.MaxParallel)},
+			&cli.StringFlag{Name: "replay", Usage: "carry out plan `N` again from its record, on the files as they were then, and compare; no model is asked"},
+			&cli.IntFlag{Name: "parallel", Value: 2, Usage: fmt.Sprintf("run up to `N` tasks at the same time, %d at most", builder.MaxParallel)},
 			&cli.BoolFlag{Name: "step", Usage: "ask before each task, and before the whole is judged", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "outside", Usage: "let tasks touch files that they do not name", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "partial", Usage: "deliver what is done where tasks failed", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "no-review", Usage: "ask no model for a review of the whole", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "despite-review", Usage: "deliver what the review did not accept", DisableDefaultText: true},
-		}, DeliveryFlags("carry the plan out and write what passed without asking")),
+			&cli.BoolFlag{Name: "partial", Usage: "deliver the finished tasks even if others failed", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "no-review", Usage: "do not ask a model to review the whole", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "despite-review", Usage: "deliver the whole even if the review does not accept it", DisableDefaultText: true},
+		}, DeliveryFlags("carry out the plan and write what passed without asking")),
 		Action: c.build,
 	}
 }
@@ -97,10 +97,10 @@ func (c command) build(ctx *cli.Context) error {
 		return err
 	}
 	if n := ctx.Int("parallel"); n < 1 || n > builder.MaxParallel {
-		return fault.Usage(fmt.Sprintf("give a number from 1 to %d", builder.MaxParallel), "--parallel is %d", n)
+		return fault.Usage(fmt.Sprintf("use a number from 1 to %d", builder.MaxParallel), "--parallel is %d", n)
 	}
 	if ctx.Bool("step") && !c.Attended() {
-		return fault.Usage("leave --step out", "there is no terminal to ask at")
+		return fault.Usage("omit --step", "there is no terminal to ask questions on")
 	}
 	req, err := sandbox.BaseRequest(set)
 	if err != nil {
@@ -146,7 +146,7 @@ func which(ctx *cli.Context) error {
 	case named == 0:
 		return fault.Usage("say what you want: agent build 'add a currency to every price'; or --plan N, or --resume", "no goal and no plan was given")
 	case named > 1:
-		return fault.Usage("leave the others out", "a goal, --plan, --replay and --resume are mutually exclusive")
+		return fault.Usage("omit the others", "a goal, --plan, --replay and --resume are mutually exclusive")
 	}
 	return nil
 }
@@ -155,9 +155,9 @@ func which(ctx *cli.Context) error {
 func (j *job) carry(p crew.Plan) error {
 	switch {
 	case p.State.Over():
-		return fault.Usage("`agent plan list` has the others", "plan %d is %s", p.ID, p.State)
+		return fault.Usage("`agent plan list` shows the others", "plan %d is %s", p.ID, p.State)
 	case p.Workspace != j.req.Place.Path:
-		return fault.Usage("run it with --workspace "+p.Workspace, "plan %d is for another workspace than %s", p.ID, j.req.Place.Path)
+		return fault.Usage("run it with --workspace "+p.Workspace, "plan %d is for a workspace other than %s", p.ID, j.req.Place.Path)
 	}
 	if err := plan.Idle(p); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (j *job) plan() (crew.Plan, error) {
 		}
 		i := slices.IndexFunc(list, func(p crew.Plan) bool { return !p.State.Over() && p.State != crew.Drafted })
 		if i < 0 {
-			return crew.Plan{}, fault.Usage("`agent plan list` has all; --plan N begins one", "this workspace has no unfinished plan to resume")
+			return crew.Plan{}, fault.Usage("`agent plan list` shows all plans; --plan N begins one", "this workspace has no unfinished plan to resume")
 		}
 		return list[i], nil
 	}

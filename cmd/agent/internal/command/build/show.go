@@ -200,13 +200,13 @@ func (s *stepper) ask(ctx context.Context, step builder.Step) (builder.StepAnswe
 		what = fmt.Sprintf("Begin task %d, %s?", step.Task.N, term.CleanLine(step.Task.Title))
 		fmt.Fprintf(s.line.Stderr, "\n%s\n", strings.TrimSpace(term.Clean(step.Text)))
 	}
-	q := term.Question{Text: what, Default: 'b', Choices: []term.Choice{{Key: 'b', Name: "begin", Help: "go on with it", More: "y"}}}
+	q := term.Question{Text: what, Default: 'b', Choices: []term.Choice{{Key: 'b', Name: "begin", Help: "do it now", More: "y"}}}
 	if step.Task != nil {
 		q.Choices = append(q.Choices,
-			term.Choice{Key: 'e', Name: "edit", Help: "change what the engineer is told, in your editor"},
-			term.Choice{Key: 's', Name: "skip", Help: "leave the task undone; what depends on it waits", More: "n"})
+			term.Choice{Key: 'e', Name: "edit", Help: "edit the engineer's instructions in your editor"},
+			term.Choice{Key: 's', Name: "skip", Help: "skip the task; tasks that depend on it wait", More: "n"})
 	}
-	q.Choices = append(q.Choices, term.Choice{Key: 'q', Name: "quit", Help: "end here; `agent build --resume` carries it on"})
+	q.Choices = append(q.Choices, term.Choice{Key: 'q', Name: "quit", Help: "stop here; `agent build --resume` continues"})
 	for {
 		key, err := s.line.Ask(ctx, q)
 		if errors.Is(err, io.EOF) { // Ctrl-D, or the terminal went away

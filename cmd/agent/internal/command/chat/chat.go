@@ -30,20 +30,20 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "chat", Usage: "talk with a model about the project, and turn that into a patch or a goal", ArgsUsage: "[QUESTION…]",
-		Description: "The model looks around in a snapshot by tools: it reads, searches, tries commands in a throwaway\n" +
-			"container, and changes a draft. Nothing is written to the workspace but by /apply, through the\n" +
-			"gate that `agent sandbox run` is. Conversations are kept: --resume goes on with the last one, or\n" +
-			"with that of a number. A question that was cut off is carried on, and no answer is paid for twice.\n" +
-			"@PATH in a question shows the model that file, @PATH:10-40 lines of it, and a picture where the\n" +
-			"model sees. At a terminal Ctrl-C ends an answer, /help lists the commands, and Ctrl-D leaves.\n" +
-			"With QUESTION, or where standard input is no terminal, one question is answered: the answer is\n" +
-			"all that is printed on standard output. A /command may be the question.\n\n" + cmdline.Examples(
+		Description: "The model looks around in a snapshot with tools: it reads, searches, tries commands in a\n" +
+			"throwaway container, and edits a draft. Only /apply writes to the workspace, through the same\n" +
+			"gate as `agent sandbox run`. Conversations are kept: --resume continues the last one, or the\n" +
+			"one with the given number. A question that was cut off is continued, and no answer is paid for\n" +
+			"twice. @PATH in a question shows the model that file, or a picture if the model sees pictures;\n" +
+			"@PATH:10-40 shows lines of it. At a terminal Ctrl-C ends an answer, /help lists the commands,\n" +
+			"and Ctrl-D leaves. With QUESTION, or if standard input is not a terminal, one question is\n" +
+			"answered, and only the answer is printed on standard output. QUESTION may be a /command.\n\n" + cmdline.Examples(
 			"agent chat", "begin a conversation",
 			"agent chat 'where are prices rounded?'", "one question",
-			"agent chat --resume", "go on with the last one",
-			"agent chat --resume 7 'do the same for @shop/tax.py'", "with another one",
+			"agent chat --resume", "continue the last one",
+			"agent chat --resume 7 'do the same for @shop/tax.py'", "continue another one",
 			"agent chat --json < question.txt", "for scripts",
-			"agent chat --resume 7 /prove", "have its draft judged",
+			"agent chat --resume 7 /prove", "judge its draft",
 			"agent chat --resume 7 --yes /apply", "and written"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
@@ -90,13 +90,13 @@ func (c command) chat(ctx *cli.Context) error {
 	alone := text != "" || term.Terminal(c.Stdin) == nil || set.On("json")
 	switch {
 	case text == "" && term.Terminal(c.Stdin) != nil && (set.On("json") || term.Terminal(c.Stderr) == nil):
-		return fault.Usage("give a question: agent chat 'where is …?'", "no question was given, and there is no terminal to type one at")
+		return fault.Usage("ask a question: agent chat 'where is …?'", "no question was given, and there is no terminal to type one at")
 	case text == "" && alone:
 		if text, err = c.piped(ctx.Context); err != nil {
 			return err
 		}
 		if text == "" && !ctx.Bool("resume") {
-			return fault.Usage("give a question: agent chat 'where is …?', or on standard input", "the question is empty")
+			return fault.Usage("ask a question: agent chat 'where is …?', or on standard input", "the question is empty")
 		}
 	}
 	pictures, err := c.pictures(set, ctx.StringSlice("picture"))
@@ -156,7 +156,7 @@ func (c command) piped(ctx context.Context) (string, error) {
 	data, err := term.Read(ctx, c.Stdin, maxQuestion)
 	switch {
 	case errors.Is(err, term.ErrTooLarge):
-		return "", fault.Usage("put it into a file of the workspace and name that by @PATH", "the question has more than %d bytes", maxQuestion)
+		return "", fault.Usage("put it into a file of the workspace and name that file with @PATH", "the question is longer than %d bytes", maxQuestion)
 	case err != nil:
 		return "", fmt.Errorf("read the question: %w", err)
 	}
@@ -168,13 +168,13 @@ func (c command) open(ctx *cli.Context, s *wire.Session, set config.Settings, re
 	if ctx.Bool("resume") {
 		found, err := find(ctx.Context, s, req.Place.Path, id)
 		if err == nil && found.Workspace != req.Place.Path {
-			err = fault.Usage("give --workspace "+found.Workspace, "conversation %d is about %s, not about %s", found.ID, found.Workspace, req.Place.Path)
+			err = fault.Usage("use --workspace "+found.Workspace, "conversation %d is about %s, not about %s", found.ID, found.Workspace, req.Place.Path)
 		}
 		return found, err
 	}
 	if strings.HasPrefix(text, "/") {
 		if _, known := commands[strings.Fields(text)[0]]; known {
-			return chat.Chat{}, fault.Usage("add --resume", "%s is about a conversation, and none is named", strings.Fields(text)[0])
+			return chat.Chat{}, fault.Usage("add --resume", "%s needs a conversation, and none is named", strings.Fields(text)[0])
 		}
 	}
 	found := chat.Chat{Workspace: req.Place.Path, Fence: loop.NewFenceWord()}

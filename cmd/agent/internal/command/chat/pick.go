@@ -41,7 +41,7 @@ func (t *talk) picked(ctx context.Context, text string) (chat.Question, error) {
 		e, ok := t.chat.Base().Lookup(name)
 		switch {
 		case !ok || e.Kind != workspace.File:
-			t.print.note("@" + name + " names no file of the workspace, and is a word like others")
+			t.print.note("@" + name + " names no file of the workspace, and is taken as a word")
 			continue
 		case slices.Contains(names, m[0]):
 			continue
@@ -115,7 +115,7 @@ func (c command) pictures(set config.Settings, names []string) (list []llm.Pictu
 		}
 		p, ok := picture(data)
 		if !ok {
-			return nil, fault.Usage("use PNG, JPEG, GIF or WebP of at most 4 MiB", "%s is no picture that models take", name)
+			return nil, fault.Usage("use PNG, JPEG, GIF or WebP of at most 4 MiB", "%s is not a picture that models accept", name)
 		}
 		if err := seen(set); err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ func (c command) pictures(set config.Settings, names []string) (list []llm.Pictu
 func seen(set config.Settings) error {
 	sees, err := wire.Sees(set)
 	if err == nil && !sees {
-		err = fault.Usage("name a model of Gemini, Anthropic or OpenAI with --model, or leave the picture out", "no model that may be asked is known to see pictures")
+		err = fault.Usage("name a model of Gemini, Anthropic or OpenAI with --model, or omit the picture", "none of the models that may be asked is known to see pictures")
 	}
 	return err
 }

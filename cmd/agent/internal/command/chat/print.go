@@ -46,7 +46,7 @@ func (p *printer) progress(e agent.Progress) {
 	case agent.Writing:
 		p.write(e.Text)
 	case agent.Dropped:
-		p.line("that answer does not count: " + e.Why)
+		p.line("answer discarded: " + e.Why)
 	case agent.Waiting:
 		p.line(fmt.Sprintf("waiting %.0f s %s", e.Seconds, e.Why))
 	case agent.Called:

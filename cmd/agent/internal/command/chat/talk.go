@@ -37,11 +37,11 @@ type talk struct {
 // commands are what the user may type besides questions, with the argument and the effect of each.
 var commands = map[string]struct{ takes, about string }{
 	"/diff":  {"", "show the draft"},
-	"/prove": {"", "have the draft judged by the gates; nothing is written"},
-	"/apply": {"", "have it judged, and write it to the workspace when it passes and you say so"},
-	"/drop":  {"", "give the draft up"},
-	"/goal":  {"[TEXT]", "have a change found, proved and repaired for a goal: TEXT, or what the model makes of this conversation"},
-	"/retry": {"", "go on with a question that has no answer"},
+	"/prove": {"", "judge the draft by the gates; nothing is written"},
+	"/apply": {"", "judge the draft, and write it to the workspace if it passes and you agree"},
+	"/drop":  {"", "discard the draft"},
+	"/goal":  {"[TEXT]", "find, prove and repair a change for a goal: TEXT, or a goal that the model derives from this conversation"},
+	"/retry": {"", "continue a question that has no answer"},
 	"/help":  {"", "this list"},
 	"/quit":  {"", "leave, as Ctrl-D does; `agent chat --resume` continues"},
 }
@@ -57,7 +57,7 @@ func (t *talk) hold() error {
 		fmt.Fprintf(t.Stderr, "%s\n", p.Dim(fmt.Sprintf("%s, %s so far", term.CleanLine(t.chat.Chat.Title), count(t.chat.Questions(), "question"))))
 	}
 	if t.chat.Pending() != nil {
-		fmt.Fprintln(t.Stderr, p.Warn("going on with the question that was cut off: ")+term.Headline(t.chat.Pending().Typed))
+		fmt.Fprintln(t.Stderr, p.Warn("continuing the question that was cut off: ")+term.Headline(t.chat.Pending().Typed))
 		if err := t.guarded(func(ctx context.Context) error { return t.carry(ctx) }); err != nil {
 			return err
 		}
@@ -123,14 +123,14 @@ func (t *talk) guarded(part func(context.Context) error) error {
 func (t *talk) once(text string) error {
 	ctx := t.ctx.Context
 	if t.chat.Pending() != nil && text != "/retry" {
-		t.print.note("going on with the question that was cut off: " + term.Headline(t.chat.Pending().Typed))
+		t.print.note("continuing the question that was cut off: " + term.Headline(t.chat.Pending().Typed))
 		said, err := t.chat.Carry(ctx)
 		if text == "" || err != nil {
 			return t.tell(said, err)
 		}
 	}
 	if text == "" {
-		return fault.Usage("give a question: agent chat --resume 'where is …?'", "no question was cut off, and there is no new one")
+		return fault.Usage("ask a question: agent chat --resume 'where is …?'", "no question was cut off, and none was given")
 	}
 	return t.take(ctx, text)
 }
@@ -140,13 +140,13 @@ func (t *talk) take(ctx context.Context, text string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	if _, known := commands[word]; !known {
 		if strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/") {
-			return fault.Usage("/help lists the commands; begin with a space to ask it as a question", "there is no command %s", term.CleanLine(word))
+			return fault.Usage("/help lists the commands; begin with a space to ask it as a question", "unknown command %s", term.CleanLine(word))
 		}
 		return t.ask(ctx, text)
 	}
 	rest = strings.TrimSpace(rest)
 	if rest != "" && commands[word].takes == "" {
-		return fault.Usage("see /help", "%s takes nothing", word)
+		return fault.Usage("see /help", "%s takes no argument", word)
 	}
 	switch word {
 	case "/help":
@@ -159,10 +159,10 @@ func (t *talk) take(ctx context.Context, text string) error {
 		if err := t.chat.Drop(ctx, "The person gave your draft up. It is empty now.\n"); err != nil {
 			return err
 		}
-		t.print.note("the draft is dropped")
+		t.print.note("the draft is discarded")
 	case "/retry":
 		if t.chat.Pending() == nil {
-			return fault.Usage("ask a question", "every question has its answer")
+			return fault.Usage("ask a question", "every question is answered")
 		}
 		return t.carry(ctx)
 	case "/prove":
@@ -282,7 +282,7 @@ func (t *talk) goal(ctx context.Context, text string) error {
 		}
 	}
 	if !t.set.On("yes") && t.print.stream {
-		if yes, err := t.AskYes(ctx, "Have a change found for this goal?"); err != nil || !yes {
+		if yes, err := t.AskYes(ctx, "Find a change for this goal?"); err != nil || !yes {
 			return err
 		}
 	}

@@ -28,17 +28,17 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "ci", Usage: "prove the checked-out commit against its merge base, on a build server",
-		Description: "Judges HEAD as one change of the commit where its branch began: the base of the pull request of\n" +
-			"GitHub or merge request of GitLab, which their variables name, else --base, else its first parent. On\n" +
-			"GitHub findings are annotations of the lines. The working tree is not looked at. The exit code is that of\n" +
-			"a run: 0 proved, 1 failed, 3 not judged, 4 held.\n\n" + cmdline.Examples(
+		Description: "Judges HEAD as one change since the commit where its branch began: the base of the GitHub\n" +
+			"pull request or GitLab merge request that their variables name, else --base, else its first\n" +
+			"parent. On GitHub, findings are annotations of the lines. The working tree is not looked at.\n" +
+			"Exit codes are those of a run: 0 proved, 1 failed, 3 not judged, 4 held.\n\n" + cmdline.Examples(
 			"agent ci", "GitHub and GitLab: nothing else is needed",
 			"agent ci --base origin/main", "elsewhere",
 			"agent ci --gitlab gl-code-quality-report.json --sarif agent.sarif", "reports to keep"),
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.StringFlag{Name: "base", Usage: "judge what HEAD has since it went apart from `REV`"},
-			&cli.StringFlag{Name: "gitlab", Usage: "write the findings to `FILE` as a report of GitLab's code quality"},
+			&cli.StringFlag{Name: "base", Usage: "judge what HEAD has since it diverged from `REV`"},
+			&cli.StringFlag{Name: "gitlab", Usage: "write the findings to `FILE` as a GitLab code quality report"},
 			&cli.StringFlag{Name: "sarif", Usage: "write the findings to `FILE` as SARIF 2.1.0"},
 			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(cmdline.RunDocument()),
 		},

@@ -29,11 +29,11 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "config", Usage: "print each configured value and where it came from",
-		Description: "A flag wins over the environment, that over agent.toml in the workspace, that over the\n" +
-			"user's agent/config.toml in the configuration directory, that over the default. What a\n" +
-			"workspace sets may only tighten. Passwords are masked.\n\n" + cmdline.Examples(
+		Description: "A flag overrides the environment, which overrides agent.toml in the workspace, which\n" +
+			"overrides agent/config.toml in your configuration directory, which overrides the default. A\n" +
+			"workspace can only tighten settings. Passwords are masked.\n\n" + cmdline.Examples(
 			"agent config", "the values for this directory",
-			"agent config --workspace ../shop --json", "those of another workspace"),
+			"agent config --workspace ../shop --json", "the values for another workspace"),
 		Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[[]Row]("settings", 1))},
 		Action: func(ctx *cli.Context) error {
 			set, err := config.Load(ctx, c.Getenv)

@@ -41,11 +41,11 @@ func Command(line *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "context", Usage: "print what a model would be asked about a file", ArgsUsage: "FILE",
 		Description: "Prints the instructions and the question of `agent sandbox run --file FILE`, and on stderr\n" +
-			"what it is made of, why each file is there, and what was cut to fit. No model is asked and\n" +
-			"nothing is written. FILE is a path in the workspace.\n" +
-			"A file that is too long for the model's context is shown in parts, as it would be sent.\n" +
-			"What the file uses, who uses it, and what lint and types say of it are shown as they are\n" +
-			"recorded: `agent analyze` and each run bring that up to date.\n\n" + cmdline.Examples(
+			"what the question is made of, why each file is in it, and what was cut to fit. No model is\n" +
+			"asked and nothing is written. FILE is a path in the workspace. A file that is too long for\n" +
+			"the model's context is shown in parts, as it would be sent. What the file uses, what uses\n" +
+			"it, and what lint and types report for it are shown as they are recorded: `agent analyze`\n" +
+			"and each run bring that up to date.\n\n" + cmdline.Examples(
 			"agent context shop/stock.py", "a review of that file",
 			"agent context shop/stock.py --goal 'refuse negative counts'", "with a goal"),
 		Flags: []cli.Flag{

@@ -32,7 +32,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			},
 			{
 				Name: "up", Usage: "start the agent's own Postgres and bring the schema up to date",
-				Description: cmdline.Examples("agent db up", "other commands do this by themselves"),
+				Description: cmdline.Examples("agent db up", "other commands do this on their own"),
 				Action:      c.dbUp,
 			},
 			{
@@ -47,7 +47,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			},
 			{
 				Name: "migrate", Usage: "bring the schema of the database up to date",
-				Description: cmdline.Examples("agent db migrate", "other commands do this by themselves"),
+				Description: cmdline.Examples("agent db migrate", "other commands do this on their own"),
 				Action:      c.dbUp,
 			},
 			c.pruneCommand(),

@@ -34,15 +34,15 @@ type prunedRow struct {
 // pruneCommand removes old history. The age has no default: too short a command line must not remove anything.
 func (c command) pruneCommand() *cli.Command {
 	return &cli.Command{
-		Name: "prune", Usage: "remove runs that ended long ago and came to nothing",
+		Name: "prune", Usage: "remove old runs that promoted nothing",
 		Description: "Removes runs that ended before that age, with their candidates, gates, findings and requests\n" +
-			"to models; then contents that nothing refers to any more, and cached results that nobody asked\n" +
-			"for since. What was promoted stays, and so does what an undo, an iteration, a proposal or an\n" +
-			"order of DIRECTIVES.md names. A prune that was stopped goes on with the next one.\n\n" + cmdline.Examples(
+			"to models; then contents that nothing refers to any more, and cached results that were not\n" +
+			"asked for since. What was promoted stays, and so does what an undo, an iteration, a proposal\n" +
+			"or an order of DIRECTIVES.md names. If a prune is stopped, the next one continues it.\n\n" + cmdline.Examples(
 			"agent db prune --older-than 90d --dry-run", "count, remove nothing",
 			"agent db prune --older-than 90d --yes", "for scripts: never asks"),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "older-than", Usage: "age of what is removed, as `90d` or 720h; a day at least"},
+			&cli.StringFlag{Name: "older-than", Usage: "minimum age of what is removed, as `90d` or 720h; a day at least"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "count what would be removed", DisableDefaultText: true},
 			cmdline.YesFlag("remove without asking"), cmdline.JSONFlag(cmdline.Document[prunedRow]("prune", 1)),
 		},
@@ -61,12 +61,12 @@ func (c command) dbPrune(ctx *cli.Context) error {
 	}
 	age, err := parseAge(ctx.String("older-than"))
 	if err != nil {
-		return fault.Usage("write it as 90d or 720h, a day at least", "--older-than: %v", err)
+		return fault.Usage("use e.g. 90d or 720h, a day at least", "--older-than: %v", err)
 	}
 	dry, yes := ctx.Bool("dry-run"), set.On("yes")
 	// This is known without a database, so it is reported before one is started.
 	if !dry && !yes && !c.Attended() {
-		return fault.Policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
+		return fault.Policy("run again with --yes, or --dry-run to see what would be removed", "a prune needs an approval, and there is no terminal")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		// Fixed before the question: what was counted and what is removed have the same age, however long the answer
@@ -119,7 +119,7 @@ func (c command) printPruned(asJSON bool, p prunedRow) error {
 		what = "would remove"
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s, of before %s: %s\n", what, p.Before.Format("2006-01-02 15:04 MST"), tellPruned(p.Pruned))
+		_, err := fmt.Fprintf(w, "%s, from before %s: %s\n", what, p.Before.Format("2006-01-02 15:04 MST"), tellPruned(p.Pruned))
 		return err
 	})
 }
@@ -142,7 +142,7 @@ func parseAge(text string) (time.Duration, error) {
 	}
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is no age", text)
+		return 0, fmt.Errorf("%q is not an age", text)
 	case age < leastAge:
 		return 0, fmt.Errorf("%q is less than a day", text)
 	}

@@ -53,12 +53,12 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "doctor", Usage: "check that everything a run needs is available",
-		Description: "Each line is ok, warn (it works, but know this) or miss (it does not work), with the cure.\n" +
-			"Ends with exit code 3 when something is missing.\n\n" +
+		Description: "Each line is ok, warn (it works, with a caveat) or miss (it does not work), with the remedy.\n" +
+			"The exit code is 3 if something is missing.\n\n" +
 			cmdline.Examples("agent doctor", "before the first run, or when one ended with exit code 3",
-				"agent doctor --security", "what boxes on this machine keep, asked in one"),
+				"agent doctor --security", "which protections boxes on this machine enforce, tested in one"),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "security", Usage: "show what boxes on this machine keep, and what they do not"},
+			&cli.BoolFlag{Name: "security", Usage: "show which protections boxes on this machine enforce, and which they do not"},
 			cmdline.JSONFlag(cmdline.Document[[]Check]("checks", 1)),
 		},
 		Action: func(ctx *cli.Context) error {
@@ -144,7 +144,7 @@ func missing(ctx context.Context, name string, err error) Check {
 // checkGuest reports whether the program that is PID 1 of every box exists.
 func checkGuest(guest []byte, err error) Check {
 	if err != nil {
-		return Check{"guest", Miss, err.Error(), "install a released program, or build it with `make build`, which puts the guest in"}
+		return Check{"guest", Miss, err.Error(), "install a released program, or build it with `make build`, which embeds the guest"}
 	}
 	return Check{"guest", OK, "sandbox helper: embedded", ""}
 }
@@ -159,7 +159,7 @@ func checkGit(ctx context.Context) Check {
 	if err != nil {
 		return Check{
 			"git", Warn, "the git program does not run: " + err.Error(),
-			"install git, so that the files it ignores are left out of snapshots as it does",
+			"install git, so that snapshots leave out the files that git ignores",
 		}
 	}
 	return Check{"git", OK, strings.TrimSpace(strings.TrimPrefix(string(out), "git version ")), ""}
@@ -201,7 +201,7 @@ func holes() []hole {
 func checkRunc(version string) Check {
 	have := parseVersion(version)
 	if have == nil {
-		return Check{"runc", Warn, "its version is not known: " + version, "see that it is 1.2.8, 1.3.3 or later"}
+		return Check{"runc", Warn, "version not known: " + version, "make sure that it is 1.2.8, 1.3.3 or later"}
 	}
 	// Named by their numbers, which is what people search for.
 	var open []string
@@ -215,7 +215,7 @@ func checkRunc(version string) Check {
 	}
 	return Check{
 		"runc", Warn, version + " is older than the fixes of " + strings.Join(open, "; "),
-		"upgrade runc to 1.2.8, 1.3.3 or later, unless your distribution carried the fixes back",
+		"upgrade runc to 1.2.8, 1.3.3 or later, unless your distribution backported the fixes",
 	}
 }
 
@@ -284,14 +284,14 @@ func checkStorage(info sandbox.Info) Check {
 // checkQuotas says whether the engine could limit what a container writes to its own layer, which Docker can do only on
 // a few file systems. A box does not need that.
 func checkQuotas(info sandbox.Info) Check {
-	has := "none for the layers of containers on " + strings.TrimSpace(info.StorageDriver+" "+info.BackingFilesystem)
+	has := "none for container layers on " + strings.TrimSpace(info.StorageDriver+" "+info.BackingFilesystem)
 	switch {
 	case info.StorageDriver == "btrfs", info.StorageDriver == "zfs":
-		has = "for the layers of containers"
+		has = "for container layers"
 	case info.StorageDriver == "overlay2" && info.BackingFilesystem == "xfs":
-		has = "for the layers of containers, where xfs is mounted with pquota"
+		has = "for container layers, if xfs is mounted with pquota"
 	}
-	return Check{"quotas", OK, has + "; not needed: a box writes to tmpfs alone, which keeps its limits", ""}
+	return Check{"quotas", OK, has + "; not needed: a box writes only to tmpfs, which enforces its limits", ""}
 }
 
 // checkCgroups checks for the kernel's means to limit a box. Without them the engine ignores limits, and a box is
@@ -301,7 +301,7 @@ func checkCgroups(version string) Check {
 	case "1", "2":
 		return Check{"cgroups", OK, "version " + version, ""}
 	}
-	return Check{"cgroups", Warn, "version not known: " + version, "see that the engine can limit memory and processes"}
+	return Check{"cgroups", Warn, "version not known: " + version, "make sure that the engine can limit memory and processes"}
 }
 
 // checkRuntimes says whether boxes could have a kernel of their own. Sharing the host's is the ordinary case and not a
@@ -309,11 +309,11 @@ func checkCgroups(version string) Check {
 func checkRuntimes(runtimes []string) Check {
 	for _, r := range runtimes {
 		if strings.Contains(r, "runsc") {
-			return Check{"runtimes", OK, strings.Join(runtimes, ", ") + "; AGENT_RUNTIME=" + r + " gives boxes a kernel of their own, " +
-				"which does not limit the number of files in /work, and ends with a program that reaches another limit", ""}
+			return Check{"runtimes", OK, strings.Join(runtimes, ", ") + "; AGENT_RUNTIME=" + r + " gives each box its own kernel, " +
+				"which does not limit the number of files in /work, and ends if a program reaches another limit", ""}
 		}
 	}
-	return Check{"runtimes", OK, strings.Join(runtimes, ", ") + "; boxes share the host's kernel: for one of their own install gVisor's runsc, " +
+	return Check{"runtimes", OK, strings.Join(runtimes, ", ") + "; boxes share the host's kernel: to give each its own, install gVisor's runsc, " +
 		"name it under runtimes in the engine's daemon.json with runtimeArgs [\"--oci-seccomp\"], and set AGENT_RUNTIME=runsc", ""}
 }
 
@@ -346,7 +346,7 @@ func (c command) checkDatabase(ctx context.Context, set config.Settings, engine 
 		}
 		image, err := builder.Find(ctx, images.Postgres)
 		if errors.Is(err, images.ErrAbsent) {
-			return []Check{{name, Warn, "the agent's own Postgres waits for its image", "`agent db up`, or the next run starts it"}}
+			return []Check{{name, Warn, "the image of the agent's own Postgres is not built yet", "`agent db up`, or the next run starts it"}}
 		}
 		if err == nil {
 			url, err = engine.Postgres(ctx, image.ID)

@@ -65,10 +65,10 @@ func TestLittleSpaceIsToldBeforeItIsGone(t *testing.T) {
 func TestQuotasAreThoseOfTheStorage(t *testing.T) {
 	t.Parallel()
 	for on, want := range map[[2]string]string{
-		{"overlay2", "extfs"}: "none for the layers of containers on overlay2 extfs; not",
-		{"overlay2", "xfs"}:   "where xfs is mounted with pquota; not",
-		{"zfs", ""}:           "for the layers of containers; not",
-		{"vfs", ""}:           "none for the layers of containers on vfs; not",
+		{"overlay2", "extfs"}: "none for container layers on overlay2 extfs; not",
+		{"overlay2", "xfs"}:   "if xfs is mounted with pquota; not",
+		{"zfs", ""}:           "for container layers; not",
+		{"vfs", ""}:           "none for container layers on vfs; not",
 	} {
 		if got := checkQuotas(sandbox.Info{StorageDriver: on[0], BackingFilesystem: on[1]}); got.Status != OK || !strings.Contains(got.Detail, want) || !strings.Contains(got.Detail, "tmpfs") {
 			t.Errorf("%v: %+v", on, got)
@@ -79,9 +79,9 @@ func TestQuotasAreThoseOfTheStorage(t *testing.T) {
 func TestTheDoctorSaysWhatARuntimeLacks(t *testing.T) {
 	t.Parallel()
 	for want, runtimes := range map[string][]string{
-		"runc; boxes share the host's kernel":          {"runc"},
-		"does not limit the number of files":           {"runc", "runsc"},
-		"AGENT_RUNTIME=runsc-kvm gives boxes a kernel": {"runc", "runsc-kvm"},
+		"runc; boxes share the host's kernel":            {"runc"},
+		"does not limit the number of files":             {"runc", "runsc"},
+		"AGENT_RUNTIME=runsc-kvm gives each box its own": {"runc", "runsc-kvm"},
 	} {
 		if got := checkRuntimes(runtimes); got.Status != OK || !strings.Contains(got.Detail, want) {
 			t.Errorf("%q: %+v", runtimes, got)
@@ -120,7 +120,7 @@ func TestTheScreenOfTheDoctor(t *testing.T) {
 	t.Parallel()
 	checks := []Check{
 		{"engine", OK, "Docker 28.5.2, API 1.51, 2 CPUs, 23.5 GiB memory", ""},
-		{"runc", Warn, "1.1.5+ds1 is older than the fixes of CVE-2025-31133, CVE-2025-52565, CVE-2025-52881; CVE-2024-21626", "upgrade runc to 1.2.8, 1.3.3 or later, unless your distribution carried the fixes back"},
+		{"runc", Warn, "1.1.5+ds1 is older than the fixes of CVE-2025-31133, CVE-2025-52565, CVE-2025-52881; CVE-2024-21626", "upgrade runc to 1.2.8, 1.3.3 or later, unless your distribution backported the fixes"},
 		{"toolchain", Miss, "absent", "`agent images build` makes it, and so does the next run"},
 		{"models", Warn, "no model configured; default: ollama/qwen3-coder:30b", "put a key in GEMINI_API_KEYS, or start Ollama (`ollama serve`, `ollama pull qwen3-coder:30b`); runs with a patch need neither"},
 	}

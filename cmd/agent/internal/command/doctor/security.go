@@ -23,14 +23,14 @@ type probe struct{ name, script, want, keeps, cure string }
 // probes run in one box of the toolchain's image. The fields of /proc/self/status are described in proc(5).
 var probes = []probe{
 	{"capabilities", `grep -E '^Cap(Prm|Eff|Bnd|Amb):' /proc/self/status | tr -s '\t\n' ' '`, `^CapPrm: 0+ CapEff: 0+ CapBnd: 0+ CapAmb: 0+ $`, "a box has none", "report this: a box must not have any"},
-	{"privileges", `grep NoNewPrivs /proc/self/status | cut -f2`, `^1\n$`, "no program gains any, not by a file's set-user-ID bit either", "see that the engine takes no-new-privileges"},
-	{"system calls", `grep '^Seccomp:' /proc/self/status | cut -f2`, `^2\n$`, "filtered by the agent's own list", "use a kernel with CONFIG_SECCOMP_FILTER, and an engine that takes a profile"},
-	{"user", `id -u`, `^20\d{3}\n$`, "a random one for each box, no user of this machine", "report this: a box must not be root"},
-	{"user namespaces", `unshare -Ur true 2>/dev/null && echo made`, `^$`, "a program makes none, so it reaches no kernel code that they open", "report this: the list of system calls lets one be made"},
-	{"root directory", `touch /probe 2>/dev/null && echo written; true`, `^$`, "read-only; /work, /tmp and /dev/shm lie in memory", "report this: the box's root must be read-only"},
-	{"network", `tail -n +3 /proc/net/dev | grep -v '^ *lo:'; true`, `^$`, "none but the loopback", "report this: a box must have no network"},
-	{"first process", `cat /proc/1/mem /proc/1/environ 2>/dev/null | head -c 1; true`, `^$`, "no program reads or writes its memory", "report this: the first process must not be dumpable"},
-	{"memory", `sh -c ': >/proc/self/comm' 2>/dev/null && echo written; true`, `^$`, "no program writes that of another, or its own, through /proc", "use a kernel with Landlock (5.19 or newer, and `landlock` in /sys/kernel/security/lsm)"},
+	{"privileges", `grep NoNewPrivs /proc/self/status | cut -f2`, `^1\n$`, "no program can gain any, not even by a file's set-user-ID bit", "make sure that the engine supports no-new-privileges"},
+	{"system calls", `grep '^Seccomp:' /proc/self/status | cut -f2`, `^2\n$`, "filtered by the agent's own list", "use a kernel with CONFIG_SECCOMP_FILTER, and an engine that supports seccomp profiles"},
+	{"user", `id -u`, `^20\d{3}\n$`, "a random one for each box, not a user of this machine", "report this: a box must not be root"},
+	{"user namespaces", `unshare -Ur true 2>/dev/null && echo made`, `^$`, "a program cannot create one, so it cannot reach the kernel code that they open up", "report this: the system call filter lets a program create one"},
+	{"root directory", `touch /probe 2>/dev/null && echo written; true`, `^$`, "read-only; /work, /tmp and /dev/shm are in memory", "report this: the box's root must be read-only"},
+	{"network", `tail -n +3 /proc/net/dev | grep -v '^ *lo:'; true`, `^$`, "only the loopback", "report this: a box must have no network"},
+	{"first process", `cat /proc/1/mem /proc/1/environ 2>/dev/null | head -c 1; true`, `^$`, "no program can read or write its memory", "report this: the first process must not be dumpable"},
+	{"memory", `sh -c ': >/proc/self/comm' 2>/dev/null && echo written; true`, `^$`, "no program can write its own or another's memory through /proc", "use a kernel with Landlock (5.19 or newer, and `landlock` in /sys/kernel/security/lsm)"},
 	{"processes", `ls /proc | grep -c '^[0-9]'`, `^[1-9]\n$`, "a box sees only its own", "report this: a box must have its own processes"},
 }
 
@@ -44,7 +44,7 @@ func examineSecurity(ctx context.Context, set config.Settings, engine *sandbox.E
 	checks := []Check{checkMode(info), checkRunc(info.RuncVersion), checkKernel(info, runtime), checkModules(info)}
 	checks = append(checks, probeBox(ctx, engine, builder, runtime)...)
 	return append(checks, Check{
-		"not kept", OK, "what the tests' own process does to its runner is watched by tests of the gate's own and not prevented; time and " +
+		"not kept", OK, "what the tests' own process does to its runner is watched by the gate's own tests, but not prevented; time and " +
 			"the processor's caches are shared with the machine", "",
 	})
 }
@@ -66,9 +66,9 @@ func checkMode(info sandbox.Info) Check {
 	case slices.Contains(info.Security, "rootless"):
 		return Check{"engine", OK, "rootless: a program that escapes a box has only the rights of the engine's user", ""}
 	case slices.Contains(info.Security, "userns"):
-		return Check{"engine", OK, "user namespaces: root in a container is no user of the machine", ""}
+		return Check{"engine", OK, "user namespaces: root in a container is not a user of the machine", ""}
 	}
-	return Check{"engine", OK, "runs as root; a box never does: a program that escapes one is a user that the machine does not know. " +
+	return Check{"engine", OK, "runs as root; a box never does: a program that escapes from a box is a user that the machine does not know. " +
 		"User namespaces (userns-remap) would add another wall", ""}
 }
 
@@ -78,8 +78,8 @@ func checkKernel(info sandbox.Info, runtime string) Check {
 		return Check{"kernel", OK, "gVisor's (" + runtime + "), over " + info.KernelVersion, ""}
 	}
 	return Check{
-		"kernel", Warn, info.KernelVersion + ", shared with the machine: a hole of it is a hole of every box",
-		"keep it up to date; for a kernel of their own install gVisor's runsc and set AGENT_RUNTIME=runsc",
+		"kernel", Warn, info.KernelVersion + ", shared with the machine: a hole in it is a hole in every box",
+		"keep it up to date; to give each box its own kernel, install gVisor's runsc and set AGENT_RUNTIME=runsc",
 	}
 }
 
@@ -100,7 +100,7 @@ func checkModules(info sandbox.Info) Check {
 		}
 	}
 	if has == nil {
-		return Check{"modules", OK, "neither AppArmor nor SELinux; boxes do not count on them", ""}
+		return Check{"modules", OK, "neither AppArmor nor SELinux; boxes do not rely on them", ""}
 	}
 	return Check{"modules", OK, strings.Join(has, ", "), ""}
 }
@@ -112,7 +112,7 @@ const probeTime = 10 * time.Second
 func probeBox(ctx context.Context, engine *sandbox.Engine, builder *images.Builder, runtime string) []Check {
 	img, err := builder.Find(ctx, images.Toolchain)
 	if errors.Is(err, images.ErrAbsent) {
-		return []Check{{"box", Miss, "not looked at: the toolchain's image is not built", "`agent images build`"}}
+		return []Check{{"box", Miss, "not checked: the toolchain image is not built", "`agent images build`"}}
 	}
 	if err != nil {
 		return []Check{missing(ctx, "box", err)}
@@ -121,7 +121,7 @@ func probeBox(ctx context.Context, engine *sandbox.Engine, builder *images.Build
 	if err != nil {
 		return []Check{missing(ctx, "box", err)}
 	}
-	checks := []Check{{"box", OK, "started; the engine enforces every wall and limit that was asked for", ""}}
+	checks := []Check{{"box", OK, "started; the engine enforces every wall and limit that was requested", ""}}
 	for _, p := range probes {
 		res, err := box.Run(ctx, guest.Command{Args: []string{"/bin/sh", "-c", p.script}, Timeout: probeTime})
 		if err != nil {
@@ -141,9 +141,9 @@ func (p probe) judge(res guest.Result) Check {
 	said := string(res.Stdout.Bytes())
 	switch {
 	case res.TimedOut || res.Killed || res.Signal != "":
-		return Check{p.name, Miss, "the box could not be asked", "run it again; `agent doctor` tells of the engine"}
+		return Check{p.name, Miss, "the check did not finish in the box", "run it again; `agent doctor` checks the engine"}
 	case !regexp.MustCompile(p.want).MatchString(said):
-		return Check{p.name, Miss, fmt.Sprintf("not kept: a box says %q", said), p.cure}
+		return Check{p.name, Miss, fmt.Sprintf("not enforced: a box answers %q", said), p.cure}
 	}
 	return Check{p.name, OK, p.keeps, ""}
 }

@@ -25,7 +25,7 @@ func (c command) editBatch(ctx *cli.Context) error {
 	// Flags of a workspace would be ignored silently, above all --write.
 	for _, name := range []string{"workspace", "file", "write", "allow", "json"} {
 		if ctx.IsSet(name) {
-			return fault.Usage("leave out one of them", "--batch takes files from its lines: leave --%s out", name)
+			return fault.Usage("omit one of them", "--batch takes files from its lines: omit --%s", name)
 		}
 	}
 	if ctx.NArg() > 0 {
@@ -52,7 +52,7 @@ func (c command) editBatch(ctx *cli.Context) error {
 		case errors.Is(err, term.ErrTooLarge):
 			out = batch.Refuse(out[:0], fmt.Sprintf("the line is longer than %d MiB", maxLine>>20))
 		case err != nil:
-			return fault.Infra("see what writes to standard input", "read standard input: %w", err)
+			return fault.Infra("check what writes to standard input", "read standard input: %w", err)
 		case len(bytes.TrimSpace(line)) == 0:
 			continue
 		default:

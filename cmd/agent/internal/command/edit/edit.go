@@ -25,7 +25,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "edit", Usage: "apply a patch without proving it: show its diff, or --write it", ArgsUsage: "[PATCH]",
-		Description: "Matches a patch against the workspace and prints the diff that it makes, or why it does not\n" +
+		Description: "Matches a patch against the workspace and prints the resulting diff, or why it does not\n" +
 			"apply. PATCH is a file or - for standard input, the default: edit blocks (<EDIT file=\"…\">\n" +
 			"or <<<<<<< SEARCH), a unified diff, a *** Begin Patch, JSON edits, or whole files in fences\n" +
 			"under their names.\n" +
@@ -35,15 +35,15 @@ func Command(line *cmdline.Line) *cli.Command {
 			"--batch answers JSON lines on standard input, each at once, and touches no file:\n" +
 			"  {\"id\":1,\"path\":\"a.py\",\"before\":\"x = 1\\n\",\"blocks\":[[\"x = 1\\n\",\"x = 2\\n\"]]}\n" +
 			"  {\"id\":1,\"ok\":true,\"after\":\"x = 2\\n\",\"strategy\":\"exact\",\"us\":9}\n" +
-			"A line may have \"response\", a patch in any form, in place of \"blocks\". Of a refusal come\n" +
-			"\"err\" and \"kind\"; \"us\" is what matching and applying took, in microseconds.\n" +
+			"A line may have \"response\", a patch in any form, in place of \"blocks\". A refusal has\n" +
+			"\"err\" and \"kind\"; \"us\" is the time that matching and applying took, in microseconds.\n" +
 			"Exit codes: 0 it applies, or is written; 1 it does not; 2 usage; 3 the workspace cannot be\n" +
 			"read or written; 4 approval needed; 6 conflict; 130 cancelled.\n\n" + cmdline.Examples(
 			"agent edit change.xml", "show the diff, write nothing",
 			"agent edit --write < answer.txt", "write it to the workspace",
 			"agent edit -w ~/src/shop --file stock.py answer.txt", "blocks that name no file",
 			"agent edit --json change.diff", "for scripts",
-			"agent edit --batch < cases.jsonl", "many files, one answer a line"),
+			"agent edit --batch < cases.jsonl", "many files, one answer per line"),
 		// The flags that a run also has mean the same here. There is no --yes: a user who types --write has answered.
 		Flags: []cli.Flag{
 			config.FlagFor("workspace", "", "dir"),
@@ -106,7 +106,7 @@ func (c command) editPatch(ctx *cli.Context) ([]byte, error) {
 		name = "-"
 		// The command looks as if it took no input, and would seem to hang.
 		if term.Terminal(c.Stdin) != nil {
-			fmt.Fprintln(c.Stderr, "`agent edit FILE` reads edit blocks or a diff from a file; without FILE it is given here:")
+			fmt.Fprintln(c.Stderr, "`agent edit FILE` reads edit blocks or a diff from a file; without FILE, the patch is read here:")
 		}
 	}
 	return c.ReadPatch(ctx.Context, name, "name a file of edit blocks or a diff: agent edit FILE, or give it on standard input")

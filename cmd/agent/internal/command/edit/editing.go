@@ -36,7 +36,7 @@ type editing struct {
 // unread returns the error for a workspace that cannot be read.
 func (e *editing) unread(err error) error {
 	// The errors of a scan mostly say what helps.
-	return fault.Infra("see that the workspace can be read and is not changing, then run again", "read the workspace: %w", err)
+	return fault.Infra("make sure that the workspace can be read and is not changing, then run again", "read the workspace: %w", err)
 }
 
 // A document is what `agent edit --json` prints. Lists are never null; at least one of refusal and error is null.

@@ -57,7 +57,7 @@ func (e *editing) hold(ctx context.Context) (release func(), err error) {
 func (e *editing) settle(ctx context.Context) error {
 	found, err := e.lock.Recover(ctx)
 	if err != nil {
-		return fault.Infra("see that "+e.dir+" can be written, then run again", "settle an interrupted write: %w", err)
+		return fault.Infra("make sure that "+e.dir+" can be written, then run again", "settle an interrupted write: %w", err)
 	}
 	if old := e.lock.OldJournals(); len(old) > 0 {
 		fmt.Fprintln(e.Stderr, "note: "+term.Clean(run.OldJournalNote(old)))
@@ -73,7 +73,7 @@ func (e *editing) settle(ctx context.Context) error {
 		}
 		fmt.Fprintf(e.Stderr, "agent: cleaned up after an interrupted edit: %s\n", r.Outcome)
 		if err := e.note(r.Discard()); err != nil {
-			return fault.Infra("see that "+e.dir+" can be written, then run again", "remove an old journal: %w", err)
+			return fault.Infra("make sure that "+e.dir+" can be written, then run again", "remove an old journal: %w", err)
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func (e *editing) approve(ctx context.Context) error {
 	}
 	// With --json nothing has been shown yet.
 	if e.json {
-		checkpoint.Preview(&e.Console, e.doc.Diff, "`agent edit --json` has all")
+		checkpoint.Preview(&e.Console, e.doc.Diff, "`agent edit --json` shows all")
 	}
 	switch said, err := checkpoint.Confirm(ctx, &e.Console, checkpoint.ListHolds(open)+"\n"); {
 	case ctx.Err() != nil:
@@ -141,7 +141,7 @@ func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs worksp
 	err = prepared.Commit(steady)
 	// There is no record to write: the journal is no longer needed once the files are in place, or back.
 	if cerr := e.note(prepared.Close()); cerr != nil {
-		fmt.Fprintln(e.Stderr, "note: remove the journal: "+term.Clean(cerr.Error())+"; the next command does")
+		fmt.Fprintln(e.Stderr, "note: remove the journal: "+term.Clean(cerr.Error())+"; the next command removes it")
 	}
 	if err != nil {
 		return e.unplaced(err)
@@ -155,16 +155,16 @@ func (e *editing) unplaced(err error) error {
 	if errors.As(err, &conflict) {
 		return &fault.Error{
 			Exit: run.ExitConflict, Kind: run.ProblemConflict, Err: conflict,
-			Next: cmp.Or(conflict.Next, "what is there was kept; make the patch again from the files as they are now"),
+			Next: cmp.Or(conflict.Next, "the files were kept as they are; make the patch again from them"),
 		}
 	}
 	var path *workspace.PathError
 	if errors.As(err, &path) {
-		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "fix what is named, then run again", Err: fmt.Errorf("the patch may not write that: %w", path)}
+		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "fix that path, then run again", Err: fmt.Errorf("the patch may not write that: %w", path)}
 	}
 	// A full disk is the only cause with a remedy of its own; the error describes anything else that a file system
 	// refuses.
-	next := "see that " + e.dir + " can be written, then run again"
+	next := "make sure that " + e.dir + " can be written, then run again"
 	if errors.Is(err, syscall.ENOSPC) {
 		next = "make room on the disk, then run again"
 	}

@@ -74,18 +74,18 @@ func (c command) codingCommands() (list []*cli.Command) {
 		ends, edits := strings.Join(a.ends, " and "), strings.Join(a.edits, " and ")
 		list = append(list, &cli.Command{
 			Name: a.id, Usage: "prove what " + a.name + " changed, as its hook does",
-			Description: "For a hook of " + a.name + ": the event comes as JSON on stdin. At " + ends + ", and where you want\n" +
-				"that at " + edits + ", what lies in the working tree is proved against HEAD. A change that fails its\n" +
-				"gates sends the agent back to work with what was found; one that needs your approval, and\n" +
-				"what cannot be judged, is told to you. An agent that stops again without another edit is let go.\n" +
-				"Other events are answered with nothing. `agent help agents` has the lines of the configuration.\n\n" + cmdline.Examples(
-				"agent hook "+a.id+" --install", "have it called: the change is shown first",
+			Description: "For a hook of " + a.name + ": reads the event as JSON on stdin. At " + ends + ", and if you want,\n" +
+				"also at " + edits + ", the working tree is proved against HEAD. A change that fails its\n" +
+				"gates sends the agent back to work with the findings; you are told about a change that needs your\n" +
+				"approval or cannot be judged. An agent that stops again without another edit may stop.\n" +
+				"Other events get an empty answer. `agent help agents` shows the configuration.\n\n" + cmdline.Examples(
+				"agent hook "+a.id+" --install", "install the hook: the change is shown first",
 				"agent hook "+a.id+" --timeout 9m", "in the hook's command"),
 			Flags: append([]cli.Flag{
 				cmdline.WorkspaceFlag(), cmdline.AllowFlag(), cmdline.NoInstallFlag(),
-				&cli.BoolFlag{Name: "install", Usage: "put it into your configuration of " + a.name + ", once you say so", DisableDefaultText: true},
-				&cli.BoolFlag{Name: "uninstall", Usage: "take it out again", DisableDefaultText: true},
-				&cli.BoolFlag{Name: "project", Usage: "with these: the configuration of the workspace, for all who work in it", DisableDefaultText: true},
+				&cli.BoolFlag{Name: "install", Usage: "add it to your configuration of " + a.name + ", after you agree", DisableDefaultText: true},
+				&cli.BoolFlag{Name: "uninstall", Usage: "remove it again", DisableDefaultText: true},
+				&cli.BoolFlag{Name: "project", Usage: "with these: use the configuration of the workspace, for everyone who works in it", DisableDefaultText: true},
 				cmdline.YesFlag("write the change without asking"),
 			}, limits()...),
 			Action: func(ctx *cli.Context) error {
@@ -104,7 +104,7 @@ func (c command) answer(ctx *cli.Context, a codingAgent) error {
 	e, err := readEvent(c.Stdin)
 	if err != nil {
 		// Exit code 2 would stop the agent's work; this code shows the mistake to the user.
-		c.PrintProblem(c.Stderr, run.Problem{Message: err.Error(), Next: "it is for a hook of " + a.name + ": see " + a.source})
+		c.PrintProblem(c.Stderr, run.Problem{Message: err.Error(), Next: "call it from a hook of " + a.name + ": see " + a.source})
 		return fault.Reported{Exit: run.ExitFail}
 	}
 	end := slices.Contains(a.ends, e.Name)
@@ -192,7 +192,7 @@ func readEvent(in io.Reader) (e event, err error) {
 		return e, fmt.Errorf("the event is larger than %d MiB", maxEvent>>20)
 	}
 	if err := json.Unmarshal(data, &e); err != nil {
-		return e, fmt.Errorf("the event on standard input is no JSON object: %w", err)
+		return e, fmt.Errorf("the event on standard input is not a JSON object: %w", err)
 	}
 	if e.Name == "" {
 		return e, errors.New("the event on standard input has no hook_event_name")

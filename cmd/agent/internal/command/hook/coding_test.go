@@ -139,9 +139,9 @@ func TestEventsAreReadWithCare(t *testing.T) {
 	}{
 		{`{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{}}`, 0, "{}"},
 		{`{"hook_event_name":"SessionStart"}`, 0, "{}"},
-		{"", run.ExitFail, "no JSON object"},
-		{"garbage", run.ExitFail, "no JSON object"},
-		{"[1]", run.ExitFail, "no JSON object"},
+		{"", run.ExitFail, "is not a JSON object"},
+		{"garbage", run.ExitFail, "is not a JSON object"},
+		{"[1]", run.ExitFail, "is not a JSON object"},
 		{"{}", run.ExitFail, "no hook_event_name"},
 		{`{"hook_event_name":"Stop","x":"` + strings.Repeat("x", maxEvent) + `"}`, run.ExitFail, "larger than 32 MiB"},
 		{`{"hook_event_name":"Stop"}`, 0, `"systemMessage": "agent: the pending change was not judged: `},

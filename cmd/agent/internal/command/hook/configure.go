@@ -16,7 +16,7 @@ import (
 // this program by its path. A workspace's calls agent, as each person who works there has it installed.
 func (c command) configure(ctx *cli.Context, a codingAgent) error {
 	if ctx.Bool("install") && ctx.Bool("uninstall") {
-		return fault.Usage("leave one of them out", "--install and --uninstall are mutually exclusive")
+		return fault.Usage("omit one of them", "--install and --uninstall are mutually exclusive")
 	}
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -24,7 +24,7 @@ func (c command) configure(ctx *cli.Context, a codingAgent) error {
 	}
 	client, known := clients.Hooking(a.id)
 	if !known {
-		return fault.Usage("add the line by hand: "+a.source, "where %s keeps its hooks is not known", a.name)
+		return fault.Usage("add the line by hand: "+a.source, "the place where %s keeps its hooks is not known", a.name)
 	}
 	program := clients.Entry
 	dir := cmdline.Resolved(set["workspace"].Text)

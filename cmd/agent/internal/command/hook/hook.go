@@ -31,12 +31,12 @@ func Command(line *cmdline.Line) *cli.Command {
 		Name: "hook", Usage: "prove what is staged, pushed or left by a coding agent, in hooks of git and of the agent",
 		Subcommands: append(c.codingCommands(), []*cli.Command{
 			{
-				Name: "install", Usage: "put hooks into this repository",
-				Description: "Writes pre-commit, which proves what is staged and nothing else, and pre-push, which proves each\n" +
-					"commit that the remote lacks. A change that fails its gates stops the commit or the push;\n" +
-					"`--no-verify` of git passes both by. A hook that is there is kept and called first. What cannot be\n" +
-					"judged, for want of an engine or of time, does not stop anybody unless --strict is given: a\n" +
-					"machine without an engine can commit, and CI proves it again.\n\n" + cmdline.Examples(
+				Name: "install", Usage: "install hooks in this repository",
+				Description: "Writes pre-commit, which proves only what is staged, and pre-push, which proves each commit\n" +
+					"that the remote lacks. A change that fails its gates stops the commit or the push; git's\n" +
+					"`--no-verify` skips both hooks. An existing hook is kept and called first. What cannot be\n" +
+					"judged, for want of an engine or of time, stops nothing unless --strict is given: a machine\n" +
+					"without an engine can commit, and CI proves the change again.\n\n" + cmdline.Examples(
 					"agent hook install", "both hooks",
 					"agent hook install --only pre-push", "only one",
 					"agent hook install --timeout 30s --strict", "what is not judged in time is stopped"),
@@ -44,14 +44,14 @@ func Command(line *cmdline.Line) *cli.Command {
 				Action: c.install,
 			},
 			{
-				Name: "uninstall", Usage: "take them out again",
-				Description: "Removes the hooks that `agent hook install` wrote, and puts those of before back.\n\n" + cmdline.Examples("agent hook uninstall", "both"),
+				Name: "uninstall", Usage: "remove them again",
+				Description: "Removes the hooks that `agent hook install` wrote, and restores the previous ones.\n\n" + cmdline.Examples("agent hook uninstall", "both"),
 				Flags:       []cli.Flag{cmdline.WorkspaceFlag(), onlyFlag(), cmdline.JSONFlag(list)},
 				Action:      c.uninstall,
 			},
 			{
-				Name: "status", Usage: "which hooks this repository has",
-				Description: "Says of each hook whether it is the agent's, and which one is called first.\n\n" + cmdline.Examples("agent hook status", "both"),
+				Name: "status", Usage: "show which hooks this repository has",
+				Description: "Says for each hook whether it is the agent's, and which one is called first.\n\n" + cmdline.Examples("agent hook status", "both"),
 				Flags:       []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(list)},
 				Action:      c.status,
 			},
@@ -63,8 +63,8 @@ func Command(line *cmdline.Line) *cli.Command {
 			},
 			{
 				Name: "pre-push", Usage: "prove what is pushed, as git's hook does", ArgsUsage: "[ARG…]",
-				Description: "For the hook, or for a hook manager's configuration: arguments and standard input are those that\n" +
-					"git gives. Exit code 1 stops the push.\n\n" + cmdline.Examples(`agent hook pre-push "$@"`, "in a script"),
+				Description: "For the hook, or for a hook manager's configuration: takes the arguments and the standard input\n" +
+					"that git passes. Exit code 1 stops the push.\n\n" + cmdline.Examples(`agent hook pre-push "$@"`, "in a script"),
 				Flags:  append([]cli.Flag{cmdline.WorkspaceFlag(), cmdline.AllowFlag(), cmdline.NoInstallFlag()}, limits()...),
 				Action: c.prePush,
 			},
@@ -81,7 +81,7 @@ func onlyFlag() cli.Flag {
 func limits() []cli.Flag {
 	return []cli.Flag{
 		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "judge for at most `TIME`"},
-		&cli.BoolFlag{Name: "strict", Usage: "stop what could not be judged, too", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "strict", Usage: "also stop what could not be judged", DisableDefaultText: true},
 	}
 }
 
@@ -127,7 +127,7 @@ func (c command) install(ctx *cli.Context) error {
 			return fault.Usage(refused.Next, "%w", refused)
 		}
 		if err != nil {
-			return fault.Infra("see who may write to "+place.Dir, "install the hook %s: %w", name, err)
+			return fault.Infra("check who may write to "+place.Dir, "install the hook %s: %w", name, err)
 		}
 		list = append(list, h)
 	}
@@ -157,7 +157,7 @@ func (c command) uninstall(ctx *cli.Context) error {
 	for _, name := range wanted {
 		h, err := place.Uninstall(name)
 		if err != nil {
-			return fault.Infra("see who may write to "+place.Dir, "remove the hook %s: %w", name, err)
+			return fault.Infra("check who may write to "+place.Dir, "remove the hook %s: %w", name, err)
 		}
 		list = append(list, h)
 	}
@@ -174,7 +174,7 @@ func (c command) status(ctx *cli.Context) error {
 	for _, name := range wanted {
 		h, err := place.Look(name)
 		if err != nil {
-			return fault.Infra("see who may read "+place.Dir, "read the hook %s: %w", name, err)
+			return fault.Infra("check who may read "+place.Dir, "read the hook %s: %w", name, err)
 		}
 		list = append(list, h)
 	}
@@ -192,7 +192,7 @@ func (c command) print(list []hooks.Hook, asJSON bool) error {
 			hooks.Replaced: "replaced by another program since it was installed",
 		}[h.State]
 		if h.Kept != "" && h.State == hooks.Installed {
-			text += ", after the one that was there"
+			text += ", after the previous hook"
 		}
 		fmt.Fprintf(c.Stdout, "%-10s  %s  %s\n", h.Name, text, term.CleanLine(h.Path))
 	}

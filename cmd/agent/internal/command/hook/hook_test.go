@@ -141,7 +141,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 	b := newBench(t)
 	b.write("a.sh", "if\n")
 	b.git("add", "a.sh")
-	if exit, out := b.run("pre-commit"); exit != 0 || !strings.Contains(out, "not judged; the commit goes on") {
+	if exit, out := b.run("pre-commit"); exit != 0 || !strings.Contains(out, "not judged; the commit continues") {
 		t.Errorf("exit %d\n%s", exit, out)
 	}
 	if exit, out := b.run("pre-commit", "--strict"); exit != run.ExitFail || !strings.Contains(out, "--no-verify") {
@@ -153,7 +153,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 	}
 	c := command{cmdline.New(func(string) string { return "" }, strings.NewReader(""), &b.out, &b.out)}
 	b.out.Reset()
-	if err := c.unjudged(run.Problem{Message: "no verdict within 5m0s"}, "push", false); err != nil || !strings.Contains(b.out.String(), "the push goes on") {
+	if err := c.unjudged(run.Problem{Message: "no verdict within 5m0s"}, "push", false); err != nil || !strings.Contains(b.out.String(), "the push continues") {
 		t.Errorf("%v, %s", err, b.out.String())
 	}
 }

@@ -57,7 +57,7 @@ func (c command) preCommit(ctx *cli.Context) error {
 func (c command) prePush(ctx *cli.Context) error {
 	refs, err := pushed(c.Stdin)
 	if err != nil {
-		return fault.Usage("it is for git's hook: see githooks(5)", "%w", err)
+		return fault.Usage("call it from git's hook: see githooks(5)", "%w", err)
 	}
 	remote := ctx.Args().First()
 	return c.judge(ctx, "push", func(ctx context.Context, repo *revision.Repository) ([]job, error) {
@@ -69,7 +69,7 @@ func (c command) prePush(ctx *cli.Context) error {
 				return nil, err
 			}
 			if more {
-				fmt.Fprintf(c.Stderr, "agent: of %s only the newest %d commits are judged\n", term.CleanLine(ref.name), mostPushed)
+				fmt.Fprintf(c.Stderr, "agent: %s: only the newest %d commits are judged\n", term.CleanLine(ref.name), mostPushed)
 			}
 			for _, s := range steps {
 				if !s.Empty && !seen[s.Commit] {
@@ -101,7 +101,7 @@ func pushed(in io.Reader) (refs []ref, err error) {
 		switch {
 		case len(f) == 0:
 		case len(f) != 4:
-			return nil, fmt.Errorf("%q is no line of a push", lines.Text())
+			return nil, fmt.Errorf("%q is not a line of a push", lines.Text())
 		case strings.Trim(f[1], "0") != "":
 			refs = append(refs, ref{f[0], f[1], f[3]})
 		}
@@ -126,7 +126,7 @@ func (c command) judge(ctx *cli.Context, what string, find func(context.Context,
 	}
 	problem, _ := fault.Classify(ctx.Context, err)
 	if timed.Err() != nil {
-		problem = run.Problem{Message: fmt.Sprintf("no verdict within %s", limit.Round(time.Second)), Next: "give it longer: `agent hook install --timeout 10m`; the next " + what + " finds what is known by now"}
+		problem = run.Problem{Message: fmt.Sprintf("no verdict within %s", limit.Round(time.Second)), Next: "allow more time: `agent hook install --timeout 10m`; the next " + what + " reuses what is known by now"}
 	}
 	return c.unjudged(problem, what, ctx.Bool("strict"))
 }
@@ -135,10 +135,10 @@ func (c command) judge(ctx *cli.Context, what string, find func(context.Context,
 func (c command) unjudged(p run.Problem, what string, strict bool) error {
 	c.PrintProblem(c.Stderr, p)
 	if strict {
-		fmt.Fprintf(c.Stderr, "agent: the %s is stopped: nothing was judged (--strict); `git %s --no-verify` passes it by\n", what, what)
+		fmt.Fprintf(c.Stderr, "agent: the %s is stopped: nothing was judged (--strict); `git %s --no-verify` skips the hook\n", what, what)
 		return fault.Reported{Exit: run.ExitFail}
 	}
-	fmt.Fprintf(c.Stderr, "agent: not judged; the %s goes on\n", what)
+	fmt.Fprintf(c.Stderr, "agent: not judged; the %s continues\n", what)
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (c command) all(ctx context.Context, list []job, prove prover, what string)
 			continue
 		case run.ExitFail, run.ExitApproval:
 			c.Summary().Document(doc)
-			fmt.Fprintf(c.Stderr, "agent: the %s is stopped by %s; `git %s --no-verify` passes it by\n", what, term.CleanLine(j.intent), what)
+			fmt.Fprintf(c.Stderr, "agent: the %s is stopped by %s; `git %s --no-verify` skips the hook\n", what, term.CleanLine(j.intent), what)
 			return fault.Reported{Exit: run.ExitFail}
 		}
 		if doc.Error != nil {

@@ -36,7 +36,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "build", Usage: "build the images that are absent or out of date",
-				Description: "Seconds when there is nothing to do. Other commands build what they need by themselves.\n\n" +
+				Description: "Takes seconds if there is nothing to do. Other commands build what they need on their own.\n\n" +
 					cmdline.Examples("agent images build", "once, before the first run"),
 				Action: c.imagesBuild,
 			},
@@ -135,7 +135,7 @@ func Versions(versions map[string]string) string {
 func (c command) imagesPrune(ctx *cli.Context) error {
 	keep := ctx.Int("keep")
 	if keep < 0 {
-		return fault.Usage("give 0 or more", "--keep %d is below 0", keep)
+		return fault.Usage("use 0 or more", "--keep %d is below 0", keep)
 	}
 	s, err := c.OpenEngine(ctx.Context)
 	if err != nil {

@@ -25,13 +25,13 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "init", Usage: "set up engine, model and workspace, step by step",
-		Description: "Looks for an engine, asks for a model and its key, tries them, and writes your configuration,\n" +
-			"which nobody else can read. Then proposes an agent.toml for what the workspace holds. No file is\n" +
+		Description: "Looks for an engine, asks for a model and its key, tests them, and writes your configuration,\n" +
+			"which only you can read. Then it proposes an agent.toml that fits the workspace. No file is\n" +
 			"replaced without a question, and no key is written to a workspace. With --yes nothing is\n" +
 			"asked: --model is written, keys stay in the environment, and existing files stay.\n\n" + cmdline.Examples(
 			"agent init", "before the first run",
 			"agent init --yes --model ollama/qwen2.5-coder", "the same in a script"),
-		Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.ModelFlag(), cmdline.YesFlag("ask nothing, take what is given and the defaults")},
+		Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.ModelFlag(), cmdline.YesFlag("ask nothing; use the given values and the defaults")},
 		Action: c.initialize,
 	}
 }
@@ -99,7 +99,7 @@ func (c command) lookForEngine(ctx context.Context) bool {
 	fmt.Fprintf(c.Stdout, "engine: %s\n", p.Message)
 	for _, socket := range sockets(c.Getenv) {
 		if info, err := os.Stat(socket); err == nil && info.Mode()&os.ModeSocket != 0 {
-			fmt.Fprintf(c.Stdout, "  → one may listen at %s: put this into your shell's profile: export DOCKER_HOST=unix://%s\n", socket, socket)
+			fmt.Fprintf(c.Stdout, "  → one may listen at %s: add this to your shell's profile: export DOCKER_HOST=unix://%s\n", socket, socket)
 			return false
 		}
 	}
@@ -114,12 +114,12 @@ func (c command) configureUser(ctx context.Context, set config.Settings, root st
 		return fault.Usage("set HOME or XDG_CONFIG_HOME", "there is no directory for your configuration")
 	}
 	if inside(file, root) {
-		return fault.Usage("set XDG_CONFIG_HOME to a directory outside of it", "your configuration, and the keys in it, would lie in the workspace: %s", file)
+		return fault.Usage("set XDG_CONFIG_HOME to a directory outside of it", "your configuration, and the keys in it, would be in the workspace: %s", file)
 	}
 	if _, err := os.Lstat(file); err == nil {
 		replace := false
 		if asks {
-			if replace, err = c.yes(ctx, "Replace "+file+"? What it holds now goes to "+filepath.Base(file)+".old."); err != nil {
+			if replace, err = c.yes(ctx, "Replace "+file+"? Its content is kept in "+filepath.Base(file)+".old."); err != nil {
 				return ended(ctx, err)
 			}
 		}
@@ -145,7 +145,7 @@ func (c command) configureUser(ctx context.Context, set config.Settings, root st
 	if err != nil {
 		return err
 	}
-	data = append([]byte("# Written by agent init. `agent config` shows all that can be set.\n"), data...)
+	data = append([]byte("# Written by agent init. `agent config` shows all settings.\n"), data...)
 	if err := write(file, data, 0o600); err != nil {
 		return fault.Infra("make that directory writable", "write your configuration: %w", err)
 	}
@@ -193,7 +193,7 @@ func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return context.Canceled
 	}
-	return fault.Policy("run again and answer, or use --yes", "agent init was left before its end: %w", err)
+	return fault.Policy("run again and answer, or use --yes", "agent init did not finish: %w", err)
 }
 
 // inside reports whether file is in the directory root, with links resolved as far as its path exists.

@@ -68,7 +68,7 @@ func TestInitKeepsTheKeyToItself(t *testing.T) {
 		{"Whose models?", "1\n"},
 		{"Which model of Gemini?", "\n"},
 		{"(not shown): ", secret + "\n"},
-		{"Keep this all the same?", "y\n"},
+		{"Keep it anyway?", "y\n"},
 		{"Write this to ", "y\n"},
 	} {
 		p.Sees(t, step[0], 1)

@@ -49,7 +49,7 @@ func (c command) askModel(ctx context.Context) (map[string]any, error) {
 			return nil, ctx.Err()
 		}
 		fmt.Fprintf(c.Stderr, "%s/%s does not answer: %s\n", vendor.Name, model, term.CleanLine(masked(err, key)))
-		if keep, err := c.yes(ctx, "Keep this all the same?"); err != nil || keep {
+		if keep, err := c.yes(ctx, "Keep it anyway?"); err != nil || keep {
 			return values, err
 		}
 	}
@@ -62,7 +62,7 @@ func (c command) askVendor(ctx context.Context) (*llm.Vendor, error) {
 	for i, v := range rows {
 		q.Choices = append(q.Choices, term.Choice{Key: rune('1' + i), Name: v.Title, Help: "ask models of " + v.Title})
 	}
-	q.Choices = append(q.Choices, term.Choice{Key: 'n', Name: "none", Help: "prove patches alone", More: "q"})
+	q.Choices = append(q.Choices, term.Choice{Key: 'n', Name: "none", Help: "only prove patches", More: "q"})
 	key, err := c.Ask(ctx, q)
 	if err != nil || key == 'n' {
 		return nil, err
@@ -109,7 +109,7 @@ func (c command) askKey(ctx context.Context, v llm.Vendor, setting llm.Setting, 
 	err := c.AskHidden(ctx, "API key of "+v.Title, func(text string) error {
 		keys, err := llm.ParseKeys(text)
 		if err != nil || len(keys) == 0 {
-			return errors.New("that is no key; Ctrl-C leaves")
+			return errors.New("that is not a key; Ctrl-C leaves")
 		}
 		values[v.Key(setting)], key = config.ParseList(text), keys[0]
 		return nil

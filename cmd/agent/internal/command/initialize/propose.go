@@ -37,7 +37,7 @@ func propose(ctx context.Context, root string) (string, error) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("# What runs of the agent do in this workspace; what else there is to set is\n# shown by `agent config`.\n#\n")
+	b.WriteString("# Settings of the agent's runs in this workspace; `agent config` shows all\n# others.\n#\n")
 	for _, l := range lang.All() {
 		switch n := files[l.ID]; {
 		case n > 0 && tests[l.ID] > 0:
@@ -52,7 +52,7 @@ func propose(ctx context.Context, root string) (string, error) {
 	for _, name := range manifests {
 		fmt.Fprintf(&b, "# dependencies: %s\n", name)
 	}
-	b.WriteString("\n# All tests run, those that a change can affect first; \"affected\" runs\n# these alone.\n[tests]\nrun = \"all\"\n" +
+	b.WriteString("\n# All tests run, those that a change can affect first; \"affected\" runs\n# only those.\n[tests]\nrun = \"all\"\n" +
 		"\n# The smoke test starts the program that it finds; uncomment to name another.\n" +
 		"# [smoke]\n# command = [\"python3\", \"main.py\"]\n# ready = \"/\"\n")
 	return b.String(), nil

@@ -34,7 +34,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		}
 	}
 	return &cli.Command{
-		Name: "jobs", Usage: "plans and loops at work, in whatever process: list, pause, resume, cancel",
+		Name: "jobs", Usage: "list, pause, resume and cancel running plans and loops, in any process",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the running and unfinished plans, the newest first, and the running loops",
@@ -48,9 +48,9 @@ func Command(line *cmdline.Line) *cli.Command {
 				Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[Job]("job", 1))},
 				Action:      c.show,
 			},
-			ask("pause", "let running work finish, and start nothing new", "the process ends then; `agent build --resume` carries on", "pause", "asked to pause"),
-			ask("resume", "take a pause back that has not come about yet", "`agent build --plan N` resumes an unfinished plan", "", "goes on"),
-			ask("cancel", "end the process now; what is done is kept", "`agent build --resume` carries on at the first task that is not done", "cancel", "asked to end"),
+			ask("pause", "let running work finish, and start nothing new", "then the process ends; `agent build --resume` continues", "pause", "asked to pause"),
+			ask("resume", "take back a pause that has not taken effect yet", "`agent build --plan N` resumes an unfinished plan", "", "continues"),
+			ask("cancel", "end the process now; what is done is kept", "`agent build --resume` continues at the first unfinished task", "cancel", "asked to end"),
 		},
 	}
 }
@@ -102,7 +102,7 @@ func (c command) list(ctx *cli.Context) error {
 			return term.PrintJSON(c.Stdout, list)
 		}
 		if len(list) == 0 {
-			fmt.Fprintln(c.Stderr, "nothing is at work")
+			fmt.Fprintln(c.Stderr, "nothing is running")
 			return nil
 		}
 		return term.Print(c.Stdout, func(w io.Writer) error {
@@ -152,9 +152,9 @@ func (c command) want(ctx *cli.Context, wanted, told string) error {
 		return c.wantLoop(ctx, wanted, told)
 	}
 	return c.named(ctx, func(ctx context.Context, s *wire.Session, set config.Settings, j Job) error {
-		next := fmt.Sprintf("`agent build --plan %d` carries it on", j.Plan.ID)
+		next := fmt.Sprintf("`agent build --plan %d` continues it", j.Plan.ID)
 		if j.Plan.State.Over() {
-			next = "`agent jobs list` has what is at work"
+			next = "`agent jobs list` shows what is running"
 		}
 		if j.Plan.State == crew.Building && !j.Alive {
 			return &fault.Error{Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: next, Err: fmt.Errorf("the process of plan %d has died: %s", j.Plan.ID, j.Owner)}

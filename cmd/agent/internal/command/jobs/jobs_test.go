@@ -61,7 +61,7 @@ func (o *office) add(t *testing.T, state crew.PlanState, owner, goal string) str
 func TestWhatIsAtWorkIsListed(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	if out, log, err := o.says(t, "list"); out != "" || !strings.Contains(log, "nothing is at work") || err != nil {
+	if out, log, err := o.says(t, "list"); out != "" || !strings.Contains(log, "nothing is running") || err != nil {
 		t.Errorf("%q, %q, %v", out, log, err)
 	}
 	if out, _, err := o.says(t, "list", "--json"); strings.TrimSpace(out) != "[]" || err != nil {
@@ -103,7 +103,7 @@ func TestWhoIsAskedForWhat(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	alive := o.add(t, crew.Building, sandbox.Owner(), "lives")
-	for _, c := range []struct{ act, told, wanted string }{{"pause", "asked to pause", "pause"}, {"resume", "goes on", ""}, {"cancel", "asked to end", "cancel"}, {"pause", "asked to pause", "pause"}} {
+	for _, c := range []struct{ act, told, wanted string }{{"pause", "asked to pause", "pause"}, {"resume", "continues", ""}, {"cancel", "asked to end", "cancel"}, {"pause", "asked to pause", "pause"}} {
 		out, _, err := o.says(t, c.act, alive)
 		if err != nil || out != "plan 1: "+c.told+"\n" {
 			t.Errorf("%s: %q, %v", c.act, out, err)

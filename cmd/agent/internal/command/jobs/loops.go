@@ -77,7 +77,7 @@ func (c command) wantLoop(ctx *cli.Context, wanted, told string) error {
 		}
 		list = slices.DeleteFunc(list, func(j Job) bool { return !strings.HasPrefix(j.Loop.ID, name) })
 		if len(list) != 1 {
-			return fault.Usage("`agent jobs list` has those that are; `agent sandbox loop --resume` resumes an unfinished one", "%d loops at work are named %s", len(list), term.CleanLine(name))
+			return fault.Usage("`agent jobs list` shows running loops; `agent sandbox loop --resume` resumes an unfinished one", "%d running loops are named %s", len(list), term.CleanLine(name))
 		}
 		if err := s.DB.WantLoop(ctx.Context, list[0].Loop.ID, wanted); err != nil {
 			return err

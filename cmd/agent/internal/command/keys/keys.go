@@ -29,11 +29,11 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "keys", Usage: "show API keys: active, rate-limited or disabled",
-		Description: "A key over its limit rests, and one that its vendor does not accept is retired, for every\n" +
-			"process on the same database. Keys are named by the beginning of their SHA-256, never shown.\n\n" + cmdline.Examples(
+		Description: "A key over its limit rests, and a key that its vendor rejects is retired, for every process\n" +
+			"on the same database. Keys are named by the beginning of their SHA-256, and never shown.\n\n" + cmdline.Examples(
 			"agent keys", "each key that is configured or known",
 			"agent keys --forget 0a1b2c3d", "use that key again, after it was fixed or topped up"),
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "forget", Usage: "use the key `ID` again, whatever was learnt of it; a vendor's name where it needs no key"}, cmdline.JSONFlag(cmdline.Document[[]Row]("keys", 1))},
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "forget", Usage: "use the key `ID` again, whatever was learnt about it; a vendor's name if it needs no key"}, cmdline.JSONFlag(cmdline.Document[[]Row]("keys", 1))},
 		Action: c.keys,
 	}
 }
@@ -136,7 +136,7 @@ func (c command) forgetKey(ctx context.Context, s *wire.Session, rows []Row, id 
 	// A vendor that needs no key rests as a whole, and is named itself.
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Key == id || r.Key == "" && r.Vendor == id })
 	if at < 0 {
-		return fault.Usage("see `agent keys` for the keys that are known", "no key %q is known", id)
+		return fault.Usage("see `agent keys` for the keys that are known", "unknown key %q", id)
 	}
 	r := rows[at]
 	if err := s.DB.ForgetKey(ctx, r.Vendor, r.Key); err != nil {

@@ -26,25 +26,25 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "loop", Usage: "carry out a task file, loop after loop, until its acceptance is met and a review accepts it", ArgsUsage: "[TASK.md]",
-		Description: "TASK.md is a goal in Markdown below a head that says how it is seen to be done, and what it may cost: see\n" +
-			"`agent help task-files`. Each loop is a run that changes files, and a review by a model that sees the task, the\n" +
-			"change, what was called and what the gates said, and no word of who made it. Its next steps are what the next\n" +
-			"loop is told. It ends when the acceptance is met and reviewed, when two loops in a row changed nothing, or at a\n" +
-			"limit, and says which. Only then the whole is judged once as one change, and written after a question, or with\n" +
-			"--yes. The file is read once: changed meanwhile, it counts as it was. Killed anywhere, --resume carries it on,\n" +
-			"and no answer of a model is paid for twice.\n\n" + cmdline.Examples(
+		Description: "TASK.md is a goal in Markdown below a head that says how to tell that it is done, and what it may cost: see\n" +
+			"`agent help task-files`. Each loop is a run that changes files, and a review by a model that sees the task,\n" +
+			"the change, the calls of tools and what the gates said, but nothing that says who made it. The review's\n" +
+			"next steps go to the next loop. The loops end when the acceptance is met and reviewed, when two loops in a\n" +
+			"row changed nothing, or at a limit, and the result says which. Only then is the whole judged once as one\n" +
+			"change, and written after a question, or with --yes. The file is read once: later changes to it do not\n" +
+			"count. If the process is killed anywhere, --resume continues, and no answer of a model is paid for twice.\n\n" + cmdline.Examples(
 			"agent loop TASK.md", "carry it out, then ask",
-			"agent loop TASK.md --loops 3 --yes --commit", "three loops at most, and a commit each",
+			"agent loop TASK.md --loops 3 --yes --commit", "at most three loops, one commit each",
 			"agent loop --resume", "after Ctrl-C, a cap, a reboot",
-			"agent loop --resume --loops 8", "after all loops that it had"),
+			"agent loop --resume --loops 8", "after all of its loops are used"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.IntFlag{Name: "loops", Usage: fmt.Sprintf("have up to `N` loops, %d at most; without it as the file says, or 5", crew.MaxLoops)},
+			&cli.IntFlag{Name: "loops", Usage: fmt.Sprintf("run up to `N` loops, %d at most; by default what the file says, or 5", crew.MaxLoops)},
 			&cli.BoolFlag{Name: "resume", Usage: "resume the newest unfinished loop", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "step", Usage: "ask before each loop, and before the whole is judged", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "partial", Usage: "deliver what is done where the loops ended without an acceptance", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "no-review", Usage: "ask no model for reviews", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "despite-review", Usage: "deliver what meets the acceptance and the review did not accept", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "partial", Usage: "deliver what is done even if the loops end without an acceptance", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "no-review", Usage: "do not ask a model for reviews", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "despite-review", Usage: "deliver what meets the acceptance even if the review does not accept it", DisableDefaultText: true},
 		}, build.DeliveryFlags("write what passed without asking")),
 		Action: c.loop,
 	}
@@ -56,17 +56,17 @@ func (c command) loop(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	const next = "name a task file: agent loop TASK.md; `agent help task-files` has one"
+	const next = "name a task file: agent loop TASK.md; `agent help task-files` shows one"
 	n := ctx.Int("loops")
 	switch {
 	case ctx.Args().Present() == ctx.Bool("resume"):
-		return fault.Usage(next, "give a task file, or --resume, and not both")
+		return fault.Usage(next, "use either a task file or --resume")
 	case n < 0 || n > crew.MaxLoops || ctx.IsSet("loops") && n == 0:
-		return fault.Usage(fmt.Sprintf("give a number from 1 to %d", crew.MaxLoops), "--loops is %d", n)
+		return fault.Usage(fmt.Sprintf("use a number from 1 to %d", crew.MaxLoops), "--loops is %d", n)
 	case ctx.Args().First() == "-":
-		return fault.Usage(next, "a task is read from a file")
+		return fault.Usage(next, "a task is read from a file, not from standard input")
 	case ctx.Bool("step") && !c.Attended():
-		return fault.Usage("leave --step out", "there is no terminal to ask at")
+		return fault.Usage("omit --step", "there is no terminal to ask questions on")
 	}
 	req, err := sandbox.BaseRequest(set)
 	if err != nil {

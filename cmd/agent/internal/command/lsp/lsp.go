@@ -24,16 +24,16 @@ func Command(line *cmdline.Line, version string) *cli.Command {
 	c := command{line, version}
 	return &cli.Command{
 		Name: "lsp", Usage: "show editors what the gates find (Language Server Protocol)",
-		Description: "An editor starts it and speaks with it on stdin and stdout. As with `agent watch`, what lies in the\n" +
-			"working tree is proved against HEAD each time it was left alone for a while, and the editor shows\n" +
-			"what the gates find at the lines. What counts is what is saved. The workspace is the folder that\n" +
-			"the editor has open, or that of --workspace. It writes nothing to the workspace. `agent help\n" +
-			"editors` has the lines for VS Code, Neovim and Helix.\n\n" + cmdline.Examples(
+		Description: "An editor starts it and talks to it on stdin and stdout. As with `agent watch`, the working\n" +
+			"tree is proved against HEAD each time it was left alone for a while, and the editor shows\n" +
+			"the gates' findings at their lines. Only saved files count. The workspace is the folder that\n" +
+			"the editor has open, or --workspace. Nothing is written to the workspace. `agent help\n" +
+			"editors` has the configuration for VS Code, Neovim and Helix.\n\n" + cmdline.Examples(
 			"agent lsp", "in an editor's configuration",
-			"agent lsp --settle 5s", "for who saves often"),
+			"agent lsp --settle 5s", "if you save often"),
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.DurationFlag{Name: "settle", Value: 2 * time.Second, Usage: "prove what did not change for `TIME`"},
+			&cli.DurationFlag{Name: "settle", Value: 2 * time.Second, Usage: "prove once nothing has changed for `TIME`"},
 			cmdline.AllowFlag(), cmdline.NoInstallFlag(),
 		},
 		Action: c.serve,

@@ -86,7 +86,7 @@ func (s *session) serve(ctx context.Context, in io.Reader, out io.Writer) error 
 		if err == nil || errors.Is(err, io.ErrUnexpectedEOF) || s.left() {
 			return s.farewell()
 		}
-		return fault.Usage("have an editor start it: see `agent help editors`", "what came on standard input is not the Language Server Protocol: %w", err)
+		return fault.Usage("have an editor start it: see `agent help editors`", "standard input is not the Language Server Protocol: %w", err)
 	case <-s.exit:
 		return s.farewell()
 	}

@@ -208,9 +208,9 @@ func TestGarbage(t *testing.T) {
 		frame(`{"jsonrpc":"2.0"}`)[:25]: "",
 		"hello\n\n":                     "no colon",
 		"\r\n{}":                        "no Content-Length",
-		"Content-Length: 99999999999999999999\r\n\r\n{}": "no length up to 16777216",
-		"Content-Length: 4611686018427387905\r\n\r\n{}":  "no length up to 16777216",
-		"Content-Length: -1\r\n\r\n{}":                   "no length up to 16777216",
+		"Content-Length: 99999999999999999999\r\n\r\n{}": "Content-Length is not a number up to 16777216",
+		"Content-Length: 4611686018427387905\r\n\r\n{}":  "Content-Length is not a number up to 16777216",
+		"Content-Length: -1\r\n\r\n{}":                   "Content-Length is not a number up to 16777216",
 		strings.Repeat("x", maxHeader+1):                 "too long",
 		strings.Repeat("A: b\r\n", maxFields+1):          "too long",
 	} {

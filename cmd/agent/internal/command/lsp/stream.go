@@ -96,7 +96,7 @@ func (s *stream) Recv() ([]byte, error) {
 		}
 		if strings.EqualFold(name, "Content-Length") {
 			if size, err = strconv.Atoi(strings.TrimSpace(value)); err != nil || size < 0 || size > maxMessage {
-				return nil, fmt.Errorf("no length up to %d: %.40q", maxMessage, value)
+				return nil, fmt.Errorf("Content-Length is not a number up to %d: %.40q", maxMessage, value)
 			}
 		}
 	}

@@ -31,16 +31,16 @@ func (c command) clientCommands() []*cli.Command {
 	ids := strings.Join(clients.IDs(), " ")
 	flags := []cli.Flag{
 		cmdline.WorkspaceFlag(),
-		&cli.BoolFlag{Name: "project", Usage: "the file of the workspace, for all who work in it, instead of yours", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "project", Usage: "use the workspace's file, for everyone who works in it, instead of yours", DisableDefaultText: true},
 		cmdline.YesFlag("write the change without asking"), cmdline.JSONFlag(cmdline.Document[[]Configured]("mcp-clients", 1)),
 	}
 	return []*cli.Command{
 		{
-			Name: "install", Usage: "have a coding agent or an editor use the gate", ArgsUsage: "CLIENT…",
-			Description: "Puts the gate into the configuration of clients: " + ids + ". The change is shown first, and\n" +
-				"written once you say so; everything else in the file stays as it is, with its comments. Yours\n" +
-				"calls this program by its path; that of a workspace calls agent, as each who works there has it.\n" +
-				"A link is not followed, and a server of that name that is another's is not touched.\n\n" + cmdline.Examples(
+			Name: "install", Usage: "let a coding agent or an editor use the gate", ArgsUsage: "CLIENT…",
+			Description: "Adds the gate to the configuration of clients: " + ids + ". The change is shown first, and\n" +
+				"written after you agree; everything else in the file stays as it is, with its comments. Your own\n" +
+				"file calls this program by its path; a workspace's file calls agent, as each person there has it.\n" +
+				"Links are not followed, and another server with that name is not touched.\n\n" + cmdline.Examples(
 				"agent mcp install claude", "in your own configuration of Claude Code",
 				"agent mcp install vscode cursor --project", "in .vscode/mcp.json and .cursor/mcp.json here",
 				"agent mcp install codex --yes", "for scripts: never asks"),
@@ -48,8 +48,8 @@ func (c command) clientCommands() []*cli.Command {
 			Action: func(ctx *cli.Context) error { return c.configure(ctx, clients.Client.Install) },
 		},
 		{
-			Name: "uninstall", Usage: "take the gate out of its configuration again", ArgsUsage: "CLIENT…",
-			Description: "Takes out what `agent mcp install` put in, and nothing else: " + ids + ".\n\n" + cmdline.Examples(
+			Name: "uninstall", Usage: "remove the gate from their configuration again", ArgsUsage: "CLIENT…",
+			Description: "Removes what `agent mcp install` added, and nothing else: " + ids + ".\n\n" + cmdline.Examples(
 				"agent mcp uninstall claude", "from your own configuration",
 				"agent mcp uninstall vscode --project --yes", "from .vscode/mcp.json here, without a question"),
 			Flags:  flags,
@@ -106,7 +106,7 @@ func Write(ctx context.Context, c *cmdline.Line, list []clients.Change, yes, asJ
 		path := change.File.Path()
 		if change.State != clients.Unchanged {
 			if err := change.Apply(); err != nil {
-				return fault.Infra("see who may write to "+path+", or run again", "write the configuration of %s: %w", change.Client.Name, err)
+				return fault.Infra("check who may write to "+path+", or run again", "write the configuration of %s: %w", change.Client.Name, err)
 			}
 		}
 		told = append(told, Configured{change.Client.ID, path, change.State, diff(change)})

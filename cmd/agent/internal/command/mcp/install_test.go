@@ -128,7 +128,7 @@ func TestWhatIsRefusedWritesNothing(t *testing.T) {
 		"install emacs --yes":                            `unknown client "emacs"`,
 		"install gemini claude --yes":                    "another server",
 		"uninstall claude --yes":                         "rename that entry",
-		"install cursor codex --yes":                     "is a link",
+		"install cursor codex --yes":                     "is a symbolic link",
 		"install gemini --project --workspace=/nonexist": "name a directory",
 		"install gemini opencode nonsense --yes":         "use one of claude, codex, gemini, opencode, cursor, vscode",
 	} {

@@ -35,8 +35,8 @@ func Command(line *cmdline.Line, version string) *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Usage: "serve the gate to coding agents (Model Context Protocol)",
 		Description: "A coding agent proves its patches here, reads what the gates found, and applies what passed\n" +
-			"once a person approved it. It serves one workspace, on stdin and stdout; --http serves on a\n" +
-			"port of this machine, to clients that send the bearer token of " + tokenVariable + ", or of the one\n" +
+			"after a person approved it. It serves one workspace, on stdin and stdout; --http serves on a\n" +
+			"port of this machine, to clients that send the bearer token of " + tokenVariable + ", or the one\n" +
 			"that is printed. No request can allow what is held, or reach another directory.\n\n" +
 			"Tools: prove_patch, apply_run, undo, run_status, findings, history, search_symbols, users_of.\n\n" + cmdline.Examples(
 			"agent mcp install claude", "Claude Code proves its patches here: writes its configuration",
@@ -45,7 +45,7 @@ func Command(line *cmdline.Line, version string) *cli.Command {
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "apply", Value: string(mcp.Ask), Usage: "who approves what is written: `WHO` is ask (the person at the client), never or always"},
-			&cli.StringFlag{Name: "http", Usage: "serve by HTTP on `ADDR` of this machine, as 127.0.0.1:8410; port 0 takes a free one"},
+			&cli.StringFlag{Name: "http", Usage: "serve HTTP on `ADDR` of this machine, e.g. 127.0.0.1:8410; port 0 picks a free one"},
 		},
 		Subcommands: c.clientCommands(),
 		Action:      c.serve,
@@ -85,7 +85,7 @@ func (c command) serve(ctx *cli.Context) error {
 func (c command) listen(ctx context.Context, server *sdk.Server, addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fault.Usage("name one as 127.0.0.1:8410; use an SSH tunnel to reach it from elsewhere", "--http %s is no address of the loopback", addr)
+		return fault.Usage("use e.g. 127.0.0.1:8410, and an SSH tunnel to reach it from elsewhere", "--http %s is not a loopback address", addr)
 	}
 	token := c.Getenv(tokenVariable)
 	if token == "" {

@@ -25,27 +25,27 @@ type command struct{ *cmdline.Line }
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "memory", Usage: "show or change what runs learnt of a workspace",
+		Name: "memory", Usage: "show or change what runs learnt about a workspace",
 		Subcommands: []*cli.Command{
 			{
 				Name: "show", Usage: "print the memory of a workspace",
-				Description: "The memory is what applied runs leave to later ones: it is part of what models are asked.\n" +
-					"It lies in the record; with export.files = true in the user configuration it is written\n" +
-					"to .agent/MEMORY.md as well. `agent sql 'select * from v_memory'` has every version.\n\n" + cmdline.Examples(
+				Description: "The memory is what applied runs leave to later ones: it is part of what models are asked. It\n" +
+					"is kept in the record; with export.files = true in the user configuration it is also written\n" +
+					"to .agent/MEMORY.md. `agent sql 'select * from v_memory'` shows every version.\n\n" + cmdline.Examples(
 					"agent memory show", "of this workspace", "agent memory show --json", "with the run that was merged last"),
 				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[Shown]("memory", 1))},
 				Action: c.show,
 			},
 			{
 				Name: "edit", Usage: "change the memory in $VISUAL or $EDITOR",
-				Description: fmt.Sprintf("At most %d bytes. The version before stays in the record.\n\n", agent.MaxMemory) +
+				Description: fmt.Sprintf("At most %d bytes. The previous version stays in the record.\n\n", agent.MaxMemory) +
 					cmdline.Examples("agent memory edit", "needs a terminal"),
 				Flags:  []cli.Flag{cmdline.WorkspaceFlag()},
 				Action: c.edit,
 			},
 			{
 				Name: "clear", Usage: "begin with an empty memory",
-				Description: "The versions before stay in the record.\n\n" +
+				Description: "Previous versions stay in the record.\n\n" +
 					cmdline.Examples("agent memory clear", "asks first", "agent memory clear --yes", "for scripts: never asks"),
 				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.YesFlag("clear it without asking")},
 				Action: c.clear,
@@ -87,7 +87,7 @@ func (c command) show(ctx *cli.Context) error {
 			return term.PrintJSON(c.Stdout, Shown{dir, m.Iteration, m.Run, text})
 		}
 		if text == "" {
-			fmt.Fprintln(c.Stderr, "nothing was learnt of "+term.CleanLine(dir)+" yet")
+			fmt.Fprintln(c.Stderr, "nothing was learnt about "+term.CleanLine(dir)+" yet")
 			return nil
 		}
 		return term.Print(c.Stdout, func(w io.Writer) error {
@@ -101,7 +101,7 @@ func (c command) show(ctx *cli.Context) error {
 func (c command) edit(ctx *cli.Context) error {
 	return c.at(ctx, func(s *wire.Session, _ config.Settings, dir string, m agent.Memory) error {
 		if !c.Attended() {
-			return fault.Policy("run it on a terminal", "the memory is edited on a terminal, and there is none")
+			return fault.Policy("run it on a terminal", "editing the memory needs a terminal, and there is none")
 		}
 		changed, err := c.EditTexts(ctx.Context, map[string][]byte{"MEMORY.md": []byte(m.Text)})
 		if err != nil {

@@ -28,11 +28,11 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "models", Usage: "list the models that can be asked, with window, price and tools",
-		Description: "Every vendor that is configured is asked which models it has. Windows are tokens of question and\n" +
-			"answer together; prices are for a million tokens, in " + catalog.Currency + " where they are the agent's own. Your own\n" +
-			"stand in the user configuration and come first: [windows] and [prices.\"VENDOR/NAME\"]. TOOLS says how a model\n" +
+		Description: "Asks every configured vendor which models it has. Windows are tokens of question and\n" +
+			"answer together; prices are per million tokens, in " + catalog.Currency + " for the agent's own. Yours come from\n" +
+			"the user configuration and take precedence: [windows] and [prices.\"VENDOR/NAME\"]. TOOLS says how a model\n" +
 			"is given tools: by calls of its own (native), or in its texts (emulated); [tools] changes that.\n\n" + cmdline.Examples(
-			"agent models", "what answers, and which of it is asked without --model",
+			"agent models", "the models that answer, and which are asked without --model",
 			"agent models --known", "the built-in windows and prices; no vendor is asked"),
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "known", Usage: "list the built-in windows and prices without asking a vendor", DisableDefaultText: true}, cmdline.JSONFlag(cmdline.Document[Document]("models", 1))},
 		Action: c.models,
@@ -97,7 +97,7 @@ func (c command) models(ctx *cli.Context) error {
 			return nil
 		}
 	}
-	return fault.Infra(wire.ModelSetup(), "no vendor of models answers")
+	return fault.Infra(wire.ModelSetup(), "no model vendor answers")
 }
 
 // known returns the agent's own table.

@@ -40,18 +40,18 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "plan", Usage: "make a plan of a goal: tasks, their order, and how to tell that each is done", ArgsUsage: "GOAL",
-		Description: "Asks the planner for tasks, checks them in code (no circles, files that exist, a way to tell that each is\n" +
-			"done), and keeps the plan. Nothing is changed: `agent build --plan N` carries it out. GOAL is a text, or\n" +
-			"@FILE for a file of one.\n\n" + cmdline.Examples(
+		Description: "Asks the planner for tasks, checks them in code (no cycles, files that exist, a way to tell\n" +
+			"that each is done), and keeps the plan. Nothing is changed: `agent build --plan N` carries\n" +
+			"it out. GOAL is a text, or @FILE to read it from a file.\n\n" + cmdline.Examples(
 			"agent plan 'add a currency to every price'", "make one",
-			"agent plan --from-report", "of what the analyzers of `agent analyze --report` find",
+			"agent plan --from-report", "from what the analyzers of `agent analyze --report` find",
 			"agent plan --review", "a review of all files, to be approved and applied as one change",
 			"agent plan show", "the newest one, as a tree",
 			"agent plan edit 3", "in $EDITOR",
 			"agent build --plan 3", "carry it out"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.BoolFlag{Name: "review", Usage: fmt.Sprintf("review every file, a task each, %d at most: no GOAL, and no planner is asked", crew.MaxTasks), DisableDefaultText: true},
+			&cli.BoolFlag{Name: "review", Usage: fmt.Sprintf("review every file, one task each, %d at most; takes no GOAL and asks no planner", crew.MaxTasks), DisableDefaultText: true},
 			&cli.BoolFlag{Name: "from-report", Usage: "show the planner a report on the project; without GOAL the goal is to fix the worst of it", DisableDefaultText: true},
 		}, cmdline.ModelFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[crew.Plan]("plan", 1))}),
 		Action: func(ctx *cli.Context) error { return c.make(ctx) },
@@ -69,9 +69,9 @@ func Command(line *cmdline.Line) *cli.Command {
 				Action:      c.show,
 			},
 			{
-				Name: "edit", Usage: "change what is left of a plan in $EDITOR, or by a file", ArgsUsage: "[N]",
-				Description: "The plan is checked as one of a planner is; one that does not hold is not kept. Tasks that are done stay\n" +
-					"as they are.\n\n" + cmdline.Examples(
+				Name: "edit", Usage: "change what is left of a plan, in $EDITOR or from a file", ArgsUsage: "[N]",
+				Description: "The plan is checked like a planner's; a plan that fails the check is not kept. Finished\n" +
+					"tasks stay as they are.\n\n" + cmdline.Examples(
 					"agent plan edit 3", "in $EDITOR",
 					"agent plan edit 3 --print > plan.toml", "as a file",
 					"agent plan edit 3 --file plan.toml", "and back",
@@ -80,14 +80,14 @@ func Command(line *cmdline.Line) *cli.Command {
 					cmdline.WorkspaceFlag(),
 					&cli.StringFlag{Name: "file", Usage: "take the plan from `FILE`, - for standard input"},
 					&cli.BoolFlag{Name: "print", Usage: "print the plan in the form that --file takes, and change nothing", DisableDefaultText: true},
-					&cli.BoolFlag{Name: "new", Usage: "make a new plan of it", DisableDefaultText: true},
+					&cli.BoolFlag{Name: "new", Usage: "make it a new plan", DisableDefaultText: true},
 					cmdline.JSONFlag(cmdline.Document[crew.Plan]("plan", 1)),
 				},
 				Action: c.edit,
 			},
 			{
-				Name: "drop", Usage: "give a plan up", ArgsUsage: "N",
-				Description: "The record keeps it, see v_plans of `agent sql`. The workspace was not touched by it.\n\n" +
+				Name: "drop", Usage: "give up a plan", ArgsUsage: "N",
+				Description: "The record keeps it: see v_plans in `agent sql`. It did not touch the workspace.\n\n" +
 					cmdline.Examples("agent plan drop 3", "it cannot be built any more"),
 				Flags:  []cli.Flag{cmdline.JSONFlag(cmdline.Document[crew.Plan]("plan", 1))},
 				Action: c.drop,
@@ -100,7 +100,7 @@ func Command(line *cmdline.Line) *cli.Command {
 func Goal(ctx *cli.Context, c *cmdline.Line) (string, error) {
 	const next = "say what you want: agent plan 'add a currency to every price'"
 	if ctx.NArg() > 1 {
-		return "", fault.Usage("put the goal between quotation marks", "%d arguments are given for one goal", ctx.NArg())
+		return "", fault.Usage("put the goal in quotation marks", "the goal is %d arguments, not one", ctx.NArg())
 	}
 	goal := ctx.Args().First()
 	if name, ok := strings.CutPrefix(goal, "@"); ok {
@@ -115,7 +115,7 @@ func Goal(ctx *cli.Context, c *cmdline.Line) (string, error) {
 		return "", fault.Usage(next, "no goal was given")
 	}
 	if most := 16 << 10; len(goal) > most {
-		return "", fault.Usage("say it shorter", "the goal has %d bytes, more than %d", len(goal), most)
+		return "", fault.Usage("shorten it", "the goal has %d bytes, more than %d", len(goal), most)
 	}
 	return goal, nil
 }
@@ -129,7 +129,7 @@ func (c command) make(ctx *cli.Context) error {
 	goal, reported, audit := reportGoal, ctx.Bool("from-report"), ctx.Bool("review")
 	switch {
 	case audit && (reported || ctx.Args().Present()):
-		return fault.Usage("leave it out: a review has no goal", "--review goes with no goal and no report")
+		return fault.Usage("omit it: a review has no goal", "--review takes no goal and no report")
 	case audit: // it has none
 	case !reported || ctx.Args().Present():
 		if goal, err = Goal(ctx, c.Line); err != nil {
@@ -207,7 +207,7 @@ func (c command) audit(ctx context.Context, s *wire.Session, set config.Settings
 		return p, fault.Of(problem)
 	}
 	if more > 0 {
-		fmt.Fprintf(c.Stderr, "agent: %s have no place in one plan; another one reviews those that come first then\n", run.Count(more, "file"))
+		fmt.Fprintf(c.Stderr, "agent: %s did not fit into one plan; the next plan reviews the files that come first then\n", run.Count(more, "file"))
 	}
 	return p, nil
 }
@@ -243,7 +243,7 @@ func Find(ctx context.Context, s *wire.Session, name, dir string) (crew.Plan, er
 			return crew.Plan{}, err
 		}
 		if len(list) == 0 {
-			return crew.Plan{}, fault.Usage("`agent plan GOAL` makes one", "there is no plan of %s yet", cmdline.Resolved(dir))
+			return crew.Plan{}, fault.Usage("`agent plan GOAL` makes one", "there is no plan for %s yet", cmdline.Resolved(dir))
 		}
 		if i := slices.IndexFunc(list, func(p crew.Plan) bool { return !p.State.Over() }); i >= 0 {
 			return list[i], nil
@@ -372,15 +372,15 @@ func (c command) edit(ctx *cli.Context) error {
 	}
 	fresh := ctx.Bool("new")
 	if fresh && ctx.Args().Present() {
-		return fault.Usage("leave one of them out", "--new and a plan's number are mutually exclusive")
+		return fault.Usage("omit one of them", "--new and a plan's number are mutually exclusive")
 	}
 	dir := set["workspace"].Text
 	if err := cmdline.CheckDirectory(dir); fresh && err != nil {
 		return err
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		p := crew.Plan{Workspace: cmdline.Resolved(dir), Goal: "What is to be reached.", State: crew.Drafted, Tasks: []crew.Task{{
-			N: 1, Title: "the first task", Goal: "What is to be changed, and how.", Files: []string{"README.md"}, Role: crew.Worker, Accept: crew.Acceptance{Text: "how it is seen to be done"},
+		p := crew.Plan{Workspace: cmdline.Resolved(dir), Goal: "What the plan is to achieve.", State: crew.Drafted, Tasks: []crew.Task{{
+			N: 1, Title: "the first task", Goal: "What to change, and how.", Files: []string{"README.md"}, Role: crew.Worker, Accept: crew.Acceptance{Text: "how to tell that it is done"},
 		}}}
 		if !fresh {
 			if p, err = Find(ctx.Context, s, ctx.Args().First(), dir); err != nil {
@@ -443,7 +443,7 @@ func (c command) keep(ctx context.Context, s *wire.Session, was, next crew.Plan)
 func (c command) edited(ctx *cli.Context, s *wire.Session, p crew.Plan, text []byte) (crew.Plan, error) {
 	const next = "correct it, and run it again"
 	if ctx.IsSet("file") {
-		given, err := c.ReadPatch(ctx.Context, ctx.String("file"), "name a file that `agent plan edit --print` has written")
+		given, err := c.ReadPatch(ctx.Context, ctx.String("file"), "name a file that `agent plan edit --print` wrote")
 		if err != nil {
 			return p, err
 		}
@@ -457,7 +457,7 @@ func (c command) edited(ctx *cli.Context, s *wire.Session, p crew.Plan, text []b
 			return p, err
 		}
 		if changed[fileName] == nil {
-			return p, fault.Usage("nothing is different", "the plan was left as it is")
+			return p, fault.Usage("change something in the editor", "the plan is unchanged")
 		}
 		text = changed[fileName]
 	}
@@ -484,7 +484,7 @@ func (c command) edited(ctx *cli.Context, s *wire.Session, p crew.Plan, text []b
 		return ok && e.Kind == workspace.File || made[name]
 	}
 	if wrong := edited.Check(exists, roles); len(wrong) > 0 {
-		return p, fault.Usage(next, "the plan does not hold: %s", strings.Join(wrong, "; "))
+		return p, fault.Usage(next, "the plan fails its check: %s", strings.Join(wrong, "; "))
 	}
 	edited.State = cmp.Or(p.State, crew.Drafted)
 	if edited.State == crew.Failed || edited.State == crew.Awaiting {

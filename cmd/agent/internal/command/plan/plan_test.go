@@ -101,7 +101,7 @@ func TestAPlanIsFoundByItsNumber(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	_, _, err := d.says(t, "", "show", "--workspace", d.dir)
-	refused(t, "none yet", err, run.ExitUsage, "there is no plan of "+d.dir)
+	refused(t, "none yet", err, run.ExitUsage, "there is no plan for "+d.dir)
 	d.add(t, crew.Paused, "")
 	d.add(t, crew.Dropped, "")
 	for name, c := range map[string][]string{
@@ -277,7 +277,7 @@ func TestAPlanIsEdited(t *testing.T) {
 		title    string
 	}{
 		"changed":      {"first", "earliest", false, 0, "", "earliest"},
-		"left":         {"nothing", "of it", false, run.ExitUsage, "the plan was left as it is", "first"},
+		"left":         {"nothing", "of it", false, run.ExitUsage, "the plan is unchanged", "first"},
 		"done by then": {"first", "earliest", true, run.ExitConflict, "was changed meanwhile", "first"},
 	} {
 		p := d.add(t, crew.Drafted, "")

@@ -61,7 +61,7 @@ func (w *Worker) Do(ctx context.Context, j bot.Job) bot.Outcome {
 		o, _ := w.call(ctx, "fix-ci", append(slices.Clone(w.more), "--repo", j.Repository, number)...)
 		return o
 	}
-	return bot.Outcome{State: bot.Failed, Why: "it is not known what that is"}
+	return bot.Outcome{State: bot.Failed, Why: "unknown kind of job"}
 }
 
 // judged counts a verdict against a change as work that is done.
@@ -91,7 +91,7 @@ func (w *Worker) whole(ctx context.Context, j bot.Job) bot.Outcome {
 	case oerr == nil && open.Issue != 0:
 		return bot.Outcome{State: bot.Failed, Why: fmt.Sprintf("the work on issue %d is in state %s: /agent run there resumes it, /agent stop abandons it", open.Issue, open.State)}
 	case oerr == nil:
-		return bot.Outcome{State: bot.Failed, Why: fmt.Sprintf("work that a person began is in state %s, and a repository has one at a time", open.State)}
+		return bot.Outcome{State: bot.Failed, Why: fmt.Sprintf("work that a person began is in state %s, and a repository can have only one at a time", open.State)}
 	}
 	o, _ := w.call(ctx, "run", append(slices.Clone(w.more), "--issue", strconv.Itoa(j.Number), j.Repository)...)
 	return o

@@ -24,7 +24,7 @@ import (
 func carry(ctx *cli.Context, line *cmdline.Line, s *wire.Session, o order) (builder.Result, error) {
 	var res builder.Result
 	if s.Engine == nil {
-		return res, fault.Infra("start the engine, then run again; see `agent doctor`", "a change has to be proved, and no container engine answers")
+		return res, fault.Infra("start the engine, then run again; see `agent doctor`", "proving a change needs a container engine, and none answers")
 	}
 	set, req, err := settled(ctx, line, o)
 	if err != nil {

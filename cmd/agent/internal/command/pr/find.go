@@ -53,7 +53,7 @@ type order struct {
 // approval is not written unless --allow names its kind. The document is that of the run; progress goes to stderr.
 func find(ctx *cli.Context, line *cmdline.Line, s *wire.Session, o order) (run.Document, error) {
 	if s.Engine == nil {
-		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "a change has to be proved, and no container engine answers")
+		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "proving a change needs a container engine, and none answers")
 	}
 	set, req, err := settled(ctx, line, o)
 	if err != nil {
@@ -115,7 +115,7 @@ func (g guard) Approve(ctx context.Context, p run.Proposal) (run.Answer, error) 
 		return !slices.Contains(g.kinds, h.Kind) || slices.Contains(g.allow, h.Kind)
 	})
 	if len(held) > 0 {
-		return checkpoint.Unattended("the change reaches for what it may not touch without --allow: " + checkpoint.ListHolds(held)), nil
+		return checkpoint.Unattended("the change touches what needs --allow: " + checkpoint.ListHolds(held)), nil
 	}
 	return g.Approver.Approve(ctx, p)
 }
@@ -250,7 +250,7 @@ func (t *target) leased(ctx *cli.Context, s *wire.Session, act func() error) err
 	}()
 	err = act()
 	if cause := context.Cause(under); errors.Is(cause, run.ErrFenced) {
-		err = &fault.Error{Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: "run it again: what was done is found again", Err: cause}
+		err = &fault.Error{Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: "run it again: it finds what was already done", Err: cause}
 	}
 	return errors.Join(err, s.DB.EndLease(context.WithoutCancel(whole), t.repository(), token))
 }

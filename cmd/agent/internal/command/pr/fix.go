@@ -29,21 +29,21 @@ const maxRounds = 3
 func (c command) fixCommand() *cli.Command {
 	return &cli.Command{
 		Name: "fix-ci", Usage: "repair what the build servers find wrong with a pull request", ArgsUsage: "NUMBER",
-		Description: "Waits for the build servers as `agent pr watch` does. Where a job failed twice, what its log says of it is\n" +
-			"given to the engineer as data, with what the workspace's own gates say of the branch, or that they\n" +
-			"do not show the failure. What the engineer finds goes through every gate, and where these showed\n" +
-			"the failure it has to be gone; then it is one commit on the branch, and the build is watched again.\n" +
-			"The definition of the build, tests, suppressions and the configuration of tools are not touched\n" +
-			"without --allow. Commits of others are never rewritten; where somebody pushes meanwhile, it begins\n" +
-			"anew from that. At most 3 rounds, 30 requests to models and 300 s of them. After a kill nothing is\n" +
-			"done twice. Exit code 0 the build passes, 1 it does not, 4 an approval is needed, 5 a bound is\n" +
-			"reached, 6 another process is at work on the repository.\n\n" + cmdline.Examples(
+		Description: "Waits for the build servers as `agent pr watch` does. If a job failed twice, the relevant part of\n" +
+			"its log is given to the engineer as data, with what the workspace's own gates find on the branch,\n" +
+			"or that they do not show the failure. The engineer's change goes through every gate, and if the\n" +
+			"gates showed the failure, it must be gone; then it becomes one commit on the branch, and the\n" +
+			"build is watched again. The definition of the build, tests, suppressions and the configuration of\n" +
+			"tools are not touched without --allow. Commits of others are never rewritten; if somebody pushes\n" +
+			"meanwhile, it starts again from there. At most 3 rounds, 30 requests to models and 300 s of them.\n" +
+			"After a kill nothing is done twice. Exit code 0 the build passes, 1 it does not, 4 an approval is\n" +
+			"needed, 5 a bound is reached, 6 another process is at work on the repository.\n\n" + cmdline.Examples(
 			"agent pr fix-ci 12", "watch, repair, watch again",
 			"agent pr fix-ci 12 --rounds 1 --model ollama/qwen3", "one attempt by a local model",
 			"agent pr fix-ci 12 --allow ci", "it may change the workflow too"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(), repositoryFlag(),
-			&cli.IntFlag{Name: "rounds", Value: maxRounds, Usage: "repair it `N` times at most"},
+			&cli.IntFlag{Name: "rounds", Value: maxRounds, Usage: "repair it at most `N` times"},
 		}, patienceFlags(), findFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[Repaired]("pull-fix-ci", 1))}),
 		Action: c.fix,
 	}
@@ -87,7 +87,7 @@ func (c command) fix(ctx *cli.Context) error {
 		return err
 	}
 	if n := ctx.Int("rounds"); n < 1 || n > 10 {
-		return fault.Usage("give 1 to 10", "--rounds %d", n)
+		return fault.Usage("use 1 to 10", "--rounds %d", n)
 	}
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -186,7 +186,7 @@ func (f *fixing) push(p forge.Pull, row *store.CIRound) error {
 		return err
 	}
 	if row.Pushed = !moved; moved {
-		row.Why = "somebody pushed meanwhile: their commits stay, and the build of these is looked at"
+		row.Why = "somebody pushed meanwhile: their commits stay, and their build is watched"
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (f *fixing) round() (pushed bool, err error) {
 		return false, err
 	}
 	if p.Fork {
-		return false, fault.Policy("ask its author, or push the branch to the repository itself", "pull request %d comes from a fork, whose branch is another's", p.Number)
+		return false, fault.Policy("ask its author, or push the branch to the repository itself", "pull request %d comes from a fork, whose branch belongs to somebody else", p.Number)
 	}
 	row := store.CIRound{HeadCommit: f.doc.Commit, Failed: failedNames(f.doc.Jobs), Flaky: f.doc.Flaky}
 	if row.ID, err = f.session.DB.SaveCIRound(ctx, f.repository(), p.Number, row); err != nil {
@@ -262,7 +262,7 @@ func (f *fixing) attempt(p forge.Pull, row *store.CIRound) (doc run.Document, er
 		return doc, err
 	}
 	if at.head != row.HeadCommit {
-		row.Why = "somebody pushed meanwhile: the build of their commits is looked at"
+		row.Why = "somebody pushed meanwhile: the build of their commits is watched"
 		return doc, nil
 	}
 	if err := f.reproduce(at); err != nil {

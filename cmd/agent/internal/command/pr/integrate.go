@@ -62,7 +62,7 @@ func (g *integrating) run() error {
 		return err
 	}
 	if p.Fork {
-		return fault.Policy("ask its author, or push the branch to the repository itself", "pull request %d comes from a fork, whose branch is another's", p.Number)
+		return fault.Policy("ask its author, or push the branch to the repository itself", "pull request %d comes from a fork, whose branch belongs to somebody else", p.Number)
 	}
 	threads, err := g.api.Threads(ctx, g.number)
 	if err != nil {
@@ -181,7 +181,7 @@ func (g *integrating) take(p forge.Pull, task pull.Task, row store.ReviewComment
 func (g *integrating) change(p forge.Pull, task pull.Task, row *store.ReviewComment) (said, why string, err error) {
 	ctx := g.ctx.Context
 	if g.left.over() {
-		return "", "the requests to models that such a command may make are used up", nil
+		return "", "the command has used up its requests to models", nil
 	}
 	at, err := g.mirror.Fetch(ctx, "refs/heads/"+p.Head)
 	if err != nil {
@@ -204,7 +204,7 @@ func (g *integrating) change(p forge.Pull, task pull.Task, row *store.ReviewComm
 	}
 	// An infrastructure problem is not an answer to a comment.
 	if doc.Exit == run.ExitInfra || doc.Exit == run.ExitCancelled {
-		return "", "", &fault.Error{Exit: doc.Exit, Kind: run.ProblemInfra, Next: "run it again: what was done is found again", Err: fmt.Errorf("take up a comment: %s", reason(doc))}
+		return "", "", &fault.Error{Exit: doc.Exit, Kind: run.ProblemInfra, Next: "run it again: it finds what was already done", Err: fmt.Errorf("take up a comment: %s", reason(doc))}
 	}
 	if n := len(doc.Candidates); n > 0 {
 		said = doc.Candidates[n-1].Thought

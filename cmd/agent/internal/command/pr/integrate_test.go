@@ -89,7 +89,7 @@ func TestCommentsAreTakenUpAndAnswered(t *testing.T) {
 	if d, _ := b.reviewed("--integrate", "--author", "grace", "1"); len(d.Comments) != 0 {
 		t.Errorf("%+v", d.Comments)
 	}
-	b.refused(run.ExitUsage, "--author is about", "review", "--author", "ada", "1")
+	b.refused(run.ExitUsage, "--author needs --integrate", "review", "--author", "ada", "1")
 }
 
 // Killed before the push, before the answer, and before the answer is recorded, the command does the rest, once.

@@ -20,7 +20,7 @@ type comparison struct{ before, after string }
 // nothing. intent says for the record what is proved.
 func judge(ctx *cli.Context, line *cmdline.Line, s *wire.Session, of comparison, intent string) (run.Document, error) {
 	if s.Engine == nil {
-		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "the change has to be proved, and no container engine answers")
+		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "proving the change needs a container engine, and none answers")
 	}
 	// The agent.toml of those files decides what is proved, within what the user allows.
 	if err := ctx.Set("workspace", of.before); err != nil {

@@ -31,14 +31,14 @@ import (
 func (c command) openCommand() *cli.Command {
 	return &cli.Command{
 		Name: "open", Usage: "open a pull request from promoted runs, or from a branch",
-		Description: "Makes a commit of each run on the branch that the pull request goes to, pushes them as a new\n" +
-			"branch and opens the pull request, with what was proved, by which gates, at what cost, and\n" +
-			"what was not proved. It is a draft where something was not. Where that branch holds other files\n" +
-			"than the run was proved on, the change is merged and judged again before anything is pushed.\n" +
-			"A branch on the forge is never rewritten, and run again the command finds the pull request\n" +
-			"that is there. The working tree and its repository are not touched: commits are made in a\n" +
-			"cache, no hook or filter runs, and the token is in no argument and no file. With --branch the\n" +
-			"commits are a person's, pushed as they are, and judged as a whole.\n\n" + cmdline.Examples(
+		Description: "Makes one commit of each run on the branch that the pull request goes to, pushes them as a\n" +
+			"new branch and opens the pull request, with what was proved, by which gates, at what cost,\n" +
+			"and what was not proved. If something was not, it is a draft. If that branch holds other\n" +
+			"files than the run was proved on, the change is merged and judged again before anything is\n" +
+			"pushed. A branch on the forge is never rewritten, and if you run the command again, it finds\n" +
+			"the existing pull request. The working tree and its repository are not touched: commits are\n" +
+			"made in a cache, no hook or filter runs, and the token is in no argument and no file. With\n" +
+			"--branch the commits are those of a local branch, pushed as they are, and judged as a whole.\n\n" + cmdline.Examples(
 			"agent pr open", "the last promoted run of this workspace",
 			"agent pr open --run 1k3 --run 1k7 --label agent", "two commits, with a label",
 			"agent pr open --branch fix-tax --base release", "a branch of your own, judged first",
@@ -46,12 +46,12 @@ func (c command) openCommand() *cli.Command {
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(), repositoryFlag(),
 			&cli.StringSliceFlag{Name: "run", Usage: "a promoted `RUN`; may be repeated, in the order of the commits"},
-			&cli.StringFlag{Name: "branch", Usage: "the commits of this local `BRANCH`, in place of runs"},
-			&cli.StringFlag{Name: "base", Usage: "the `BRANCH` that it goes to; else the repository's default"},
-			&cli.StringFlag{Name: "head", Usage: "name the new `BRANCH`; else agent/RUN"},
-			&cli.StringFlag{Name: "title", Usage: "the title, as `TEXT`; else what the runs were for"},
+			&cli.StringFlag{Name: "branch", Usage: "use the commits of this local `BRANCH` instead of runs"},
+			&cli.StringFlag{Name: "base", Usage: "the target `BRANCH`; by default the repository's"},
+			&cli.StringFlag{Name: "head", Usage: "name the new `BRANCH`; by default agent/RUN"},
+			&cli.StringFlag{Name: "title", Usage: "use `TEXT` as the title; by default what the runs were for"},
 			&cli.StringSliceFlag{Name: "label", Usage: "add a label `NAME`; may be repeated"},
-			&cli.BoolFlag{Name: "draft", Usage: "open it as a draft in any case", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "draft", Usage: "always open it as a draft", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "dry-run", Usage: "push, open and record nothing", DisableDefaultText: true},
 			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(cmdline.Document[Opened]("pull", 1)),
 		},
@@ -114,7 +114,7 @@ func (c command) open(ctx *cli.Context) error {
 		return err
 	}
 	if ctx.IsSet("branch") && ctx.IsSet("run") {
-		return fault.Usage("give one of them", "--branch and --run are mutually exclusive")
+		return fault.Usage("use only one of them", "--branch and --run are mutually exclusive")
 	}
 	dir := cmdline.Resolved(set["workspace"].Text)
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
@@ -168,7 +168,7 @@ func (o *opening) settleBase(ctx context.Context) error {
 	}
 	o.doc.Base = cmp.Or(o.base, main, own)
 	if o.doc.Base == "" || o.branches[o.doc.Base] == "" {
-		return fault.Usage("name one that is there: --base BRANCH", "%s has no branch %q", o.address.Slug(), o.doc.Base)
+		return fault.Usage("name an existing branch: --base BRANCH", "%s has no branch %q", o.address.Slug(), o.doc.Base)
 	}
 	_, err = o.mirror.Fetch(ctx, "refs/heads/"+o.doc.Base)
 	return err
@@ -217,7 +217,7 @@ func (o *opening) found(ctx context.Context, list []promoted) (bool, error) {
 			return slices.Contains(pull.Runs([]string{l.Body}), p.work.Run) && o.made(ctx, l.Commit, p)
 		})
 		if i < 0 {
-			return false, fault.Policy("name another branch with --head", "branch %s is there already, and holds no commit of run %s: nothing on the forge is rewritten", o.doc.Head, p.work.Run)
+			return false, fault.Policy("name another branch with --head", "branch %s already exists, and holds no commit of run %s: nothing on the forge is rewritten", o.doc.Head, p.work.Run)
 		}
 		// The commits of the earlier tasks are on the branch too.
 		for _, step := range p.steps {
@@ -273,7 +273,7 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 		return "", err
 	}
 	if len(changes) == 0 {
-		return "", fault.Usage("there is nothing left to open a pull request for", "branch %s has the change of run %s already", o.doc.Base, p.work.Run)
+		return "", fault.Usage("there is nothing left to open a pull request for", "branch %s already has the change of run %s", o.doc.Base, p.work.Run)
 	}
 	dir, left, err := o.tree(ctx, parent)
 	if err != nil {
@@ -286,7 +286,7 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 	}
 	by := o.author(ctx)
 	if seen.Digest() != p.snapshot {
-		p.work.Again = "branch " + o.doc.Base + " holds other files than the workspace did when the run was proved"
+		p.work.Again = "branch " + o.doc.Base + " has other files than the workspace had when the run was proved"
 		// A commit of the same files whose message does not matter: its difference is judged.
 		draft, err := o.mirror.Make(ctx, mirror.NewCommit{Parent: parent, Message: "judged", By: by, At: time.Unix(0, 0), Changes: changes})
 		if err != nil {
@@ -375,7 +375,7 @@ func (o *opening) again(ctx context.Context, dir, to string, w *pull.Work) error
 func (o *opening) branch(ctx context.Context) error {
 	name := o.ctx.String("branch")
 	if o.local.Top == "" {
-		return fault.Usage("leave --repo out", "--branch is one of the repository around the workspace")
+		return fault.Usage("omit --repo", "--branch names a branch of the repository around the workspace")
 	}
 	short, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -396,7 +396,7 @@ func (o *opening) branch(ctx context.Context) error {
 		return err
 	}
 	if meet == commit {
-		return fault.Usage("commit something to it first", "branch %s has everything that %s has", o.doc.Base, name)
+		return fault.Usage("commit something to it first", "branch %s already contains all of %s", o.doc.Base, name)
 	}
 	log, err := o.mirror.Between(ctx, meet, commit)
 	if err != nil {
@@ -486,7 +486,7 @@ func (o *opening) print(w io.Writer) error {
 	case d.DryRun:
 		fmt.Fprintf(w, "would open a %s from %s to %s of %s\n", kind, d.Head, d.Base, d.Repository)
 	case d.Existed:
-		fmt.Fprintf(w, "pull request %d is there already: %s\n", d.Number, term.CleanLine(d.URL))
+		fmt.Fprintf(w, "pull request %d already exists: %s\n", d.Number, term.CleanLine(d.URL))
 	default:
 		fmt.Fprintf(w, "opened %s %d: %s\n", kind, d.Number, term.CleanLine(d.URL))
 	}

@@ -178,7 +178,7 @@ func TestARunBecomesAPullRequestOnce(t *testing.T) {
 	b.namesThePull(id)
 	// The output is text for people, and the working tree is unchanged.
 	out, _, err := b.agent("open")
-	if err != nil || !strings.Contains(out, "pull request 1 is there already: "+b.git.URL) || !strings.Contains(out, "round prices up (run "+id+")") {
+	if err != nil || !strings.Contains(out, "pull request 1 already exists: "+b.git.URL) || !strings.Contains(out, "round prices up (run "+id+")") {
 		t.Errorf("%s %v", out, err)
 	}
 	if got := forgetest.Run(t, b.dir, "status", "--short", "--branch"); !strings.Contains(got, "main") || !strings.Contains(got, "M till.py") {
@@ -252,33 +252,33 @@ func TestWhatCannotBeOpenedIsTold(t *testing.T) {
 	b.refused(run.ExitUsage, "mutually exclusive", "open", "--run", id, "--branch", "x")
 	b.refused(run.ExitUsage, `no branch "nonesuch"`, "open", "--base", "nonesuch")
 	b.refused(run.ExitUsage, `no branch "nonesuch"`, "open", "--branch", "nonesuch")
-	b.refused(run.ExitUsage, "has everything that main has", "open", "--branch", "main")
+	b.refused(run.ExitUsage, "already contains all of main", "open", "--branch", "main")
 	b.refused(run.ExitUsage, "on https://evil.example", "open", "--repo", "https://evil.example/shop/till")
 	b.refused(run.ExitUsage, "not the address of a repository", "open", "--repo", "ext::sh -c id")
 	b.refused(run.ExitUsage, "not found", "open", "--repo", "shop/other")
 
 	// The base moved outside the change: the change must be judged again, which needs an engine.
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"other.py": "x\n"})
-	b.refused(run.ExitInfra, "no container engine answers", "open")
+	b.refused(run.ExitInfra, "needs a container engine, and none answers", "open")
 	if o := b.opened("--dry-run"); !strings.Contains(o.Commits[0].Again, "it would be judged again") {
 		t.Errorf("%+v", o)
 	}
 	// The base changed the same lines.
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"till.py": "uno\ntwo\nthree\nfour\nfive\n"})
-	b.refused(run.ExitConflict, "other lines than the change was made for in till.py", "open")
+	b.refused(run.ExitConflict, "does not have the lines that the change was made for in till.py", "open")
 	// The base already has the change.
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"till.py": "ONE\ntwo\nthree\nfour\nfive\n"})
-	b.refused(run.ExitUsage, "has the change of run "+id+" already", "open")
+	b.refused(run.ExitUsage, "already has the change of run "+id, "open")
 
 	for name, value := range map[string]string{"AGENT_FORGE_KIND": "bitbucket", "AGENT_FORGE_TOKEN": "", "AGENT_FORGE_URL": "http://git.example.org"} {
 		was := b.env[name]
 		b.env[name] = value
-		exit, says := run.ExitUsage, map[string]string{"AGENT_FORGE_KIND": "bitbucket", "AGENT_FORGE_TOKEN": "nothing opens", "AGENT_FORGE_URL": "the forge that is configured is http://git.example.org"}[name]
+		exit, says := run.ExitUsage, map[string]string{"AGENT_FORGE_KIND": "bitbucket", "AGENT_FORGE_TOKEN": "there is no token for", "AGENT_FORGE_URL": "the configured forge is http://git.example.org"}[name]
 		b.refused(exit, says, "open")
 		b.env[name] = was
 	}
 	b.env["AGENT_FORGE_URL"] = "http://git.example.org"
-	b.refused(run.ExitApproval, "in the clear", "open", "--repo", "shop/till")
+	b.refused(run.ExitApproval, "unencrypted", "open", "--repo", "shop/till")
 	b.env["AGENT_FORGE_URL"] = b.git.URL
 	b.git.Deny()
 	b.refused(run.ExitUsage, "does not accept the token", "open")
@@ -290,7 +290,7 @@ func TestWhatCannotBeOpenedIsTold(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(b.dir, ".git")); err != nil {
 		t.Fatal(err)
 	}
-	b.refused(run.ExitUsage, "in no repository", "open")
+	b.refused(run.ExitUsage, "is not in a git repository", "open")
 }
 
 func TestAnEmptyRepositoryIsTold(t *testing.T) {
@@ -308,7 +308,7 @@ func TestTheUsersOwnCredentialHelper(t *testing.T) {
 	b.env["AGENT_FORGE_TOKEN"] = ""
 	canary := filepath.Join(t.TempDir(), "canary")
 	forgetest.Run(t, b.dir, "config", "credential.helper", "!touch "+canary+"; echo username=x; echo password="+forgetest.Token)
-	b.refused(run.ExitUsage, "nothing opens", "open")
+	b.refused(run.ExitUsage, "there is no token for", "open")
 	if _, err := os.Stat(canary); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("the repository's helper was asked")
 	}

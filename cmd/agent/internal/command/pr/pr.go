@@ -55,5 +55,5 @@ func (c command) group() *cli.Command {
 
 // repositoryFlag names a repository instead of the workspace's own remote.
 func repositoryFlag() cli.Flag {
-	return &cli.StringFlag{Name: "repo", Usage: "the repository, as `OWNER/NAME` or an address; else what git calls origin in the workspace"}
+	return &cli.StringFlag{Name: "repo", Usage: "the repository, as `OWNER/NAME` or an address; by default origin of the workspace"}
 }

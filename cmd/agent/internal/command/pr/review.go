@@ -26,26 +26,26 @@ const statusContext = "agent/gate"
 // reviewCommand returns the command that judges a pull request.
 func (c command) reviewCommand() *cli.Command {
 	return &cli.Command{
-		Name: "review", Usage: "prove a pull request, and say at its lines what was found", ArgsUsage: "NUMBER",
-		Description: "Judges what a pull request changes, anybody's, on the files where it left its base, by the same\n" +
-			"gates as a patch; its files come from git's objects, nothing of it runs outside of containers.\n" +
-			"New findings are posted as comments at their lines (blocker, major, minor, nit), what has no\n" +
-			"line in one summary, and the verdict as the status agent/gate of the commit. Run again after\n" +
-			"a push, it says nothing twice: it answers the comments whose findings are gone, and writes its\n" +
-			"summary anew. A fork that changes what runs on the build server is held, however it is judged.\n" +
-			"With --integrate the comments of people and bots that have no answer are taken up first: each is\n" +
-			"given to the engineer as data, what that finds goes through every gate and is one commit on the\n" +
-			"branch, and the comment is answered with what was done, or why nothing was. After a kill nothing\n" +
-			"is done twice. Exit code 0 passed, 1 did not, 4 held.\n\n" + cmdline.Examples(
+		Name: "review", Usage: "prove a pull request, and post the findings at its lines", ArgsUsage: "NUMBER",
+		Description: "Judges what a pull request changes, anybody's, on the files where it left its base, by the\n" +
+			"same gates as a patch; its files come from git's objects, and nothing of it runs outside of\n" +
+			"containers. New findings are posted as comments at their lines (blocker, major, minor, nit),\n" +
+			"findings without a line in one summary, and the verdict as the status agent/gate of the\n" +
+			"commit. Run again after a push, it says nothing twice: it answers the comments whose findings\n" +
+			"are gone, and rewrites its summary. A fork that changes what runs on the build server is held,\n" +
+			"whatever the verdict. With --integrate, unanswered comments of people and bots are taken up\n" +
+			"first: each is given to the engineer as data, the engineer's change goes through every gate\n" +
+			"and becomes one commit on the branch, and the comment is answered with what was done, or why\n" +
+			"nothing was. After a kill nothing is done twice. Exit code 0 passed, 1 did not, 4 held.\n\n" + cmdline.Examples(
 			"agent pr review 12", "judge it and comment",
-			"agent pr review 12 --dry-run", "judge it and print what would be said",
+			"agent pr review 12 --dry-run", "judge it and print what would be posted",
 			"agent pr review 12 --integrate --author ada", "take up what ada said, then judge it",
 			"agent pr review 12 --repo shop/till --json", "of another repository, for scripts"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(), repositoryFlag(),
-			&cli.BoolFlag{Name: "integrate", Usage: "take up the comments that have no answer, first", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "integrate", Usage: "first take up the comments that have no answer", DisableDefaultText: true},
 			&cli.StringSliceFlag{Name: "author", Usage: "with --integrate: only comments of `NAME`; may be repeated"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "say nothing on the forge", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "dry-run", Usage: "post nothing on the forge", DisableDefaultText: true},
 		}, findFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[Reviewed]("pull-review", 1))}),
 		Action: c.review,
 	}
@@ -79,9 +79,9 @@ func pullNumber(ctx *cli.Context) (int, error) {
 	n, err := strconv.Atoi(text)
 	switch {
 	case text == "":
-		return 0, fault.Usage("see the pages of the forge, or `agent sql v_pulls`", "no pull request was named")
+		return 0, fault.Usage("see the forge's pages, or `agent sql v_pulls`", "no pull request was named")
 	case err != nil || n < 1:
-		return 0, fault.Usage("give its number, as 12", "invalid number %q of a pull request", text)
+		return 0, fault.Usage("use its number, e.g. 12", "invalid pull request number %q", text)
 	}
 	return n, nil
 }
@@ -118,7 +118,7 @@ func (c command) review(ctx *cli.Context) error {
 				return ForgeFault(err)
 			}
 		} else if ctx.IsSet("author") {
-			return fault.Usage("add --integrate", "--author is about comments that are taken up")
+			return fault.Usage("add --integrate", "--author needs --integrate")
 		}
 		doc, err := r.judged(ctx, s, number)
 		if err != nil {
@@ -287,6 +287,6 @@ func (r *reviewing) print(w io.Writer) error {
 		fmt.Fprintf(w, "%s\n", term.CleanLine(c.told()))
 	}
 	would := map[bool]string{true: "would be ", false: ""}[d.DryRun]
-	fmt.Fprintf(w, "%s %sposted, %d there already, %d %sanswered as fixed\n", run.Count(d.Posted, "comment"), would, d.Known, d.Fixed, would)
+	fmt.Fprintf(w, "%s %sposted, %d already there, %d %sanswered as fixed\n", run.Count(d.Posted, "comment"), would, d.Known, d.Fixed, would)
 	return nil
 }

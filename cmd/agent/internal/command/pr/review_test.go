@@ -123,7 +123,7 @@ func TestAReviewSaysEachFindingOnce(t *testing.T) {
 		t.Errorf("%q %q", shown.Comments, shown.Statuses)
 	}
 	out, _, err := b.agent("review", "1")
-	if err != nil || !strings.Contains(out, "Passed (run 0kj)") || !strings.Contains(out, "0 comments posted, 0 there already, 0 answered") {
+	if err != nil || !strings.Contains(out, "Passed (run 0kj)") || !strings.Contains(out, "0 comments posted, 0 already there, 0 answered") {
 		t.Errorf("%s %v", out, err)
 	}
 }
@@ -149,10 +149,10 @@ func TestWhatCannotBeReviewedIsTold(t *testing.T) {
 	b.pull("feature")
 	b.pull("empty")
 	b.refused(run.ExitUsage, "no pull request was named", "review")
-	b.refused(run.ExitUsage, `invalid number "x"`, "review", "x")
+	b.refused(run.ExitUsage, `invalid pull request number "x"`, "review", "x")
 	b.refused(run.ExitUsage, "not found", "review", "7")
 	b.refused(run.ExitUsage, "changes no file", "review", "2")
-	b.refused(run.ExitInfra, "no container engine answers", "review", "1")
+	b.refused(run.ExitInfra, "needs a container engine, and none answers", "review", "1")
 	// A failure of the machine is not a verdict.
 	b.judges(run.Document{State: run.Failed, Verdict: verify.Infra, Exit: run.ExitInfra, Candidates: []gate.Document{}, Error: &run.Problem{Kind: run.ProblemInfra, Message: "x", Next: "y"}})
 	if _, _, err := b.agent("review", "1"); exitOf(t, err) != run.ExitInfra || len(b.hub.Shown()[0].Statuses) != 0 {

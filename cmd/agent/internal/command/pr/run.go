@@ -31,31 +31,31 @@ import (
 func (c command) runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "from a repository and a goal to a pull request that is ready", ArgsUsage: "URL|OWNER/NAME",
-		Description: "Writes the files of the repository to a directory of the agent's own, has the goal reached there as by\n" +
-			"`agent sandbox run --goal`, opens the pull request, judges it and says at its lines what was found,\n" +
+		Description: "Writes the files of the repository to a directory of the agent's own, reaches the goal there as `agent\n" +
+			"sandbox run --goal` does, opens the pull request, judges it and posts the findings at its lines,\n" +
 			"watches and repairs its build as `agent pr fix-ci` does, and takes up comments as `agent pr review\n" +
 			"--integrate` does. It merges nothing. The text of an issue is data: it widens nothing and approves\n" +
-			"nothing, and what needs an approval ends it unless --allow names its kind. Each state is recorded:\n" +
-			"--resume carries on what was killed or stopped, and does nothing twice; --reset gives it up. A\n" +
-			"repository has one at a time. Exit code 0 the pull request is ready, 1 the change or its build does\n" +
+			"nothing, and a change that needs an approval ends it unless --allow names its kind. Each state is\n" +
+			"recorded: --resume continues what was killed or stopped, and does nothing twice; --reset gives it up.\n" +
+			"A repository has one at a time. Exit code 0 the pull request is ready, 1 the change or its build does\n" +
 			"not pass, 4 an approval is needed, 5 a bound is reached, 6 another process is at work on it.\n\n" + cmdline.Examples(
 			"agent pr run shop/till --goal 'round prices up'", "from the goal to the pull request",
 			"agent pr run https://github.com/shop/till --issue 12", "for an issue",
-			"agent pr run shop/till --issue 12 --planned", "by a plan, with a commit a task",
-			"agent pr run shop/till --resume", "go on where it stopped",
+			"agent pr run shop/till --issue 12 --planned", "by a plan, with one commit per task",
+			"agent pr run shop/till --resume", "continue where it stopped",
 			"agent pr run shop/till --goal 'round up' --dry-run", "what would be done; nothing is written"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "what the change is for, as `TEXT`"},
 			&cli.IntFlag{Name: "issue", Usage: "what the change is for, as the issue `N` says", DefaultText: "none"},
-			&cli.StringFlag{Name: "base", Usage: "the `BRANCH` that it goes to; else the repository's default"},
+			&cli.StringFlag{Name: "base", Usage: "the target `BRANCH`; by default the repository's"},
 			&cli.StringSliceFlag{Name: "label", Usage: "add a label `NAME`; may be repeated"},
 			&cli.StringSliceFlag{Name: "author", Usage: "take up only comments of `NAME`; may be repeated"},
-			&cli.IntFlag{Name: "rounds", Value: maxRounds, Usage: "repair the build `N` times at most"},
-			&cli.BoolFlag{Name: "no-ci", Usage: "wait for no build server", DisableDefaultText: true},
+			&cli.IntFlag{Name: "rounds", Value: maxRounds, Usage: "repair the build at most `N` times"},
+			&cli.BoolFlag{Name: "no-ci", Usage: "do not wait for build servers", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "planned", Usage: "plan the goal first, and do it task by task: one commit each", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "resume", Usage: "carry on the one that has not ended", DisableDefaultText: true},
-			&cli.BoolFlag{Name: "reset", Usage: "give up the one that has not ended; with a goal begin anew", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "resume", Usage: "continue the unfinished one", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "reset", Usage: "give up the unfinished one; with a goal, start anew", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, here or on the forge", DisableDefaultText: true},
 		}, patienceFlags(), findFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[Passage]("pull-run", 1))}),
 		Action: c.whole,
@@ -120,9 +120,9 @@ func (c command) whole(ctx *cli.Context) error {
 	case named == "":
 		return fault.Usage("name it: agent pr run OWNER/NAME --goal TEXT", "no repository was named")
 	case ctx.IsSet("goal") && ctx.IsSet("issue"):
-		return fault.Usage("give one of them", "--goal and --issue are mutually exclusive")
+		return fault.Usage("use only one of them", "--goal and --issue are mutually exclusive")
 	case ctx.Bool("resume") && (ctx.Bool("reset") || ctx.IsSet("goal") || ctx.IsSet("issue")):
-		return fault.Usage("leave the others out: what is carried on has its goal", "--resume goes with none of --reset, --goal and --issue")
+		return fault.Usage("omit the others: what is resumed has its goal", "--resume takes none of --reset, --goal and --issue")
 	case !ctx.Bool("resume") && !ctx.Bool("reset") && strings.TrimSpace(ctx.String("goal")) == "" && ctx.Int("issue") < 1:
 		return fault.Usage("say what the change is for: --goal TEXT, or --issue N", "there is no goal")
 	}
@@ -185,13 +185,13 @@ func (p *passage) run() error {
 	p.row = store.Integration{ID: run.NewID(time.Now()), Repository: p.repository(), Goal: p.ctx.String("goal"), Issue: p.ctx.Int("issue"), State: store.Cloning}
 	switch {
 	case p.ctx.Bool("resume") && !there:
-		return fault.Usage("begin one: --goal TEXT", "%s has none that could be carried on", p.address.Slug())
+		return fault.Usage("begin one: --goal TEXT", "%s has nothing unfinished to resume", p.address.Slug())
 	case p.ctx.Bool("resume"):
 		p.row = open
 	case there && !p.ctx.Bool("reset"):
 		return &fault.Error{
-			Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: "--resume carries it on, --reset gives it up",
-			Err: fmt.Errorf("%s has one that stopped in state %s: %s", p.address.Slug(), open.State, cmp.Or(open.Why, "its process ended")),
+			Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: "--resume continues it, --reset gives it up",
+			Err: fmt.Errorf("%s has unfinished work that stopped in state %s: %s", p.address.Slug(), open.State, cmp.Or(open.Why, "its process ended")),
 		}
 	case there:
 		open.State, open.Why = store.GivenUp, "--reset"
@@ -203,7 +203,7 @@ func (p *passage) run() error {
 			return nil
 		}
 	case p.row.Goal == "" && p.row.Issue == 0:
-		return fault.Usage("say what the change is for: --goal TEXT", "%s has none that could be given up", p.address.Slug())
+		return fault.Usage("say what the change is for: --goal TEXT", "%s has nothing unfinished to give up", p.address.Slug())
 	}
 	if err := p.session.DB.SaveIntegration(ctx, p.row); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (p *passage) base() error {
 	}
 	p.row.Base = cmp.Or(p.row.Base, p.ctx.String("base"), main, own)
 	if p.row.BaseCommit = branches[p.row.Base]; p.row.BaseCommit == "" {
-		return fault.Usage("name one that is there: --base BRANCH", "%s has no branch %q", p.address.Slug(), p.row.Base)
+		return fault.Usage("name an existing branch: --base BRANCH", "%s has no branch %q", p.address.Slug(), p.row.Base)
 	}
 	return nil
 }
@@ -353,7 +353,7 @@ func (p *passage) reachGoal() ([]string, error) {
 			return nil, err
 		}
 		if res.Plan.State != crew.Delivered || res.Plan.Run == "" {
-			why := cmp.Or(res.Plan.Why, "it came to no change")
+			why := cmp.Or(res.Plan.Why, "it made no change")
 			if res.Error != nil {
 				why = res.Error.Message
 			}
@@ -404,7 +404,7 @@ func (p *passage) open() (store.IntegrationState, error) {
 		return "", err
 	}
 	if o.failed != nil {
-		return "", &stop{o.failed.Exit, "the change does not pass on branch " + p.row.Base + " as that is now: " + reason(*o.failed)}
+		return "", &stop{o.failed.Exit, "the change does not pass on branch " + p.row.Base + " as it is now: " + reason(*o.failed)}
 	}
 	p.row.Head, p.row.Number, p.row.URL = o.doc.Head, o.doc.Number, o.doc.URL
 	return store.SelfReview, nil
@@ -453,7 +453,7 @@ func (p *passage) watchBuild() (store.IntegrationState, error) {
 	case "closed":
 		return store.Broken, nil
 	case "timeout":
-		return "", &stop{run.ExitBudget, fmt.Sprintf("the build servers said nothing for %v; --no-ci waits for none", timeout.Round(time.Second))}
+		return "", &stop{run.ExitBudget, fmt.Sprintf("the build servers gave no result within %v; --no-ci does not wait for them", timeout.Round(time.Second))}
 	}
 	return "", &stop{cmp.Or(f.exit, run.ExitFail), "the build fails: " + strings.Join(failedNames(f.doc.Jobs), ", ")}
 }
@@ -512,7 +512,7 @@ func (p *passage) print(w io.Writer) error {
 	if d.Why != "" && d.State.Ended() {
 		fmt.Fprintf(w, "  %s\n", term.CleanLine(d.Why))
 	} else if d.Why != "" {
-		fmt.Fprintf(w, "  stopped: %s\n  next: `agent pr run %s --resume` goes on, --reset gives it up\n", term.CleanLine(d.Why), d.Repository)
+		fmt.Fprintf(w, "  stopped: %s\n  next: `agent pr run %s --resume` continues, --reset gives it up\n", term.CleanLine(d.Why), d.Repository)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func TestTheWholeWay(t *testing.T) {
 	if out := forgetest.Run(t, b.git.Bare("shop/till"), "fsck", "--strict"); out != "" {
 		t.Error(out)
 	}
-	b.refused(run.ExitUsage, "none that could be carried on", "run", "--resume", "shop/till")
+	b.refused(run.ExitUsage, "nothing unfinished to resume", "run", "--resume", "shop/till")
 }
 
 // A passage that is killed in each state and resumed has one run, one pull request, and one commit and answer of each kind.
@@ -161,7 +161,7 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 		t.Errorf("%+v, exit code %d", d, exit)
 	}
 	out, _, err := b.agent("run", "--resume", "--timeout", "1m", "shop/till")
-	if exitOf(t, err) != run.ExitBudget || !strings.Contains(out, "stopped: the build servers said nothing for 1m0s") || !strings.Contains(out, "--resume` goes on") {
+	if exitOf(t, err) != run.ExitBudget || !strings.Contains(out, "stopped: the build servers gave no result within 1m0s") || !strings.Contains(out, "--resume` continues") {
 		t.Errorf("%s %v", out, err)
 	}
 	if shown := b.hub.Shown()[0]; shown.Title != "Resolve #40: round up" || !strings.Contains(shown.Body, "\n\nCloses #40\n\n## What was proved") || strings.Contains(shown.Body, "Approve") {
@@ -183,8 +183,8 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 		t.Errorf("%+v, exit code %d", d, exit)
 	}
 	for says, args := range map[string][]string{
-		"no repository was named": {}, "there is no goal": {"shop/till"}, "mutually exclusive": {"--goal", "x", "--issue", "3", "shop/till"}, "--resume goes with none": {"--resume", "--goal", "x", "shop/till"},
-		"none that could be given up": {"--reset", "shop/till"}, `no branch "nonesuch"`: {"--goal", "x", "--base", "nonesuch", "shop/till"},
+		"no repository was named": {}, "there is no goal": {"shop/till"}, "mutually exclusive": {"--goal", "x", "--issue", "3", "shop/till"}, "--resume takes none": {"--resume", "--goal", "x", "shop/till"},
+		"nothing unfinished to give up": {"--reset", "shop/till"}, `no branch "nonesuch"`: {"--goal", "x", "--base", "nonesuch", "shop/till"},
 		"not found": {"--issue", "77", "shop/till"}, "on https://evil.example": {"--goal", "x", "https://evil.example/shop/till"},
 	} {
 		b.refused(run.ExitUsage, says, append([]string{"run"}, args...)...)

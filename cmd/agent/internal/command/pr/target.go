@@ -74,12 +74,12 @@ func (c command) connect(ctx context.Context, set config.Settings, named string)
 	if t.address, err = forge.ParseAddress(text, base); err != nil {
 		return nil, login{}, fault.Usage("name the repository: --repo OWNER/NAME, and its forge: AGENT_FORGE_URL", "%w", err)
 	}
-	const where = "AGENT_FORGE_URL (forge.url in your configuration) names the forge, AGENT_FORGE_TOKEN opens it"
+	const where = "set AGENT_FORGE_URL (forge.url in your configuration) to that forge, and AGENT_FORGE_TOKEN to a token of it"
 	switch {
 	case t.address.Base != base:
-		return nil, login{}, fault.Usage(where, "the repository is on %s, and the forge that is configured is %s", t.address.Base, base)
+		return nil, login{}, fault.Usage(where, "the repository is on %s, but the configured forge is %s", t.address.Base, base)
 	case !t.address.Private():
-		return nil, login{}, fault.Policy("use https", "%s would be shown the token in the clear", base)
+		return nil, login{}, fault.Policy("use https", "%s would get the token unencrypted", base)
 	}
 	if t.kind = forge.Kind(set["forge.kind"].Text); t.kind == "" {
 		t.kind = forge.KindOf(t.address.Host())
@@ -87,7 +87,7 @@ func (c command) connect(ctx context.Context, set config.Settings, named string)
 	user, token := t.kind.User(), set["forge.token"].Text
 	if token == "" {
 		if user, token = git.Credential(ctx, t.home, t.address.URL()); token == "" {
-			return nil, login{}, fault.Usage("set AGENT_FORGE_TOKEN to a token of "+t.address.Host()+", or log in with your own credential helper of git", "nothing opens %s", t.address.Base)
+			return nil, login{}, fault.Usage("set AGENT_FORGE_TOKEN to a token of "+t.address.Host()+", or log in with your git credential helper", "there is no token for %s", t.address.Base)
 		}
 	}
 	if t.api, err = driver(t.kind, t.address, token); err != nil {
@@ -106,7 +106,7 @@ func driver(kind forge.Kind, a forge.Address, token string) (forge.Forge, error)
 	case forge.GitLab:
 		return gitlab.New(a, token)
 	}
-	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github, gitea or gitlab", "it is not known what %s is, and only GitHub, Gitea, Forgejo and GitLab can be asked", a.Host())
+	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github, gitea or gitlab", "unknown kind of forge at %s: only GitHub, Gitea, Forgejo and GitLab are supported", a.Host())
 }
 
 // remote returns what git calls origin in the workspace dir, or the repository that was named.
@@ -114,10 +114,10 @@ func (t *target) remote(ctx context.Context, dir, named string) (string, error) 
 	if named != "" {
 		return named, nil
 	}
-	const next = "run it in a clone of the repository, or name that: --repo OWNER/NAME"
+	const next = "run it in a clone of the repository, or name it: --repo OWNER/NAME"
 	var ok bool
 	if t.local, ok = git.Find(dir); !ok {
-		return "", fault.Usage(next, "%s is in no repository of git", dir)
+		return "", fault.Usage(next, "%s is not in a git repository", dir)
 	}
 	rel, err := filepath.Rel(t.local.Top, dir)
 	if err != nil {
@@ -194,17 +194,17 @@ func ForgeFault(err error) error {
 	case errors.As(err, &limit):
 		return fault.Infra("run it again then", "%w", err)
 	case errors.Is(err, forge.ErrDenied):
-		return fault.Usage("make a token that may do that, and set AGENT_FORGE_TOKEN to it", "%w", err)
+		return fault.Usage("set AGENT_FORGE_TOKEN to a token with that permission", "%w", err)
 	case errors.Is(err, forge.ErrTransient):
-		return fault.Infra("run it again: what was done is found again", "%w", err)
+		return fault.Infra("run it again: it finds what was already done", "%w", err)
 	case errors.Is(err, forge.ErrNotFound):
-		return fault.Usage("see the name of the repository and the number, and what the token may see", "%w", err)
+		return fault.Usage("check the name of the repository, the number, and what the token may see", "%w", err)
 	case errors.As(err, &rejected):
 		return fault.Policy("name another branch with --head; nothing on the forge is ever rewritten", "%w", err)
 	case errors.Is(err, mirror.ErrEmpty):
 		return fault.Usage("push a first commit", "%w", err)
 	case errors.Is(err, mirror.ErrNoBranch), errors.Is(err, mirror.ErrUnrelated):
-		return fault.Usage("name a branch that is there: --base", "%w", err)
+		return fault.Usage("name an existing branch: --base", "%w", err)
 	}
 	return err
 }

@@ -24,12 +24,12 @@ import (
 func (c command) watchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "watch", Usage: "wait for the build servers of a pull request", ArgsUsage: "NUMBER",
-		Description: "Asks for the jobs of the pull request's last commit until all have ended, and follows it when\n" +
-			"somebody pushes. A job that failed is run once more, and said to be flaky where it passes then;\n" +
-			"of one that fails again, what its log says of it is shown: text from outside, cut and cleaned.\n" +
-			"Trouble of the forge or the network counts as not known yet. Exit code 0 all passed, or it was\n" +
-			"merged, 1 a job failed twice, 5 time is over: also where no job has begun by then, since\n" +
-			"nothing that ran is no pass.\n\n" + cmdline.Examples(
+		Description: "Asks for the jobs of the pull request's last commit until all have ended, and follows it if\n" +
+			"somebody pushes. A job that failed is run once more, and reported as flaky if it then\n" +
+			"passes; if it fails again, the relevant part of its log is shown: text from outside, cut and\n" +
+			"cleaned. While the forge or the network has trouble, the result counts as not known yet.\n" +
+			"Exit code 0 all passed, or it was merged, 1 a job failed twice, 5 time is over: also if no\n" +
+			"job has begun by then, since a build that ran nothing is not a pass.\n\n" + cmdline.Examples(
 			"agent pr watch 12", "every 30 s, for 20 minutes",
 			"agent pr watch 12 --interval 10s --timeout 1h --no-rerun", "longer, and failures as they are"),
 		Flags: slices.Concat([]cli.Flag{cmdline.WorkspaceFlag(), repositoryFlag()}, patienceFlags(), []cli.Flag{
@@ -107,7 +107,7 @@ func (w *watching) wait(ctx context.Context, interval, timeout time.Duration) er
 func patienceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.DurationFlag{Name: "interval", Value: 30 * time.Second, Usage: "ask every `TIME`"},
-		&cli.DurationFlag{Name: "timeout", Value: 20 * time.Minute, Usage: "wait for `TIME` at most"},
+		&cli.DurationFlag{Name: "timeout", Value: 20 * time.Minute, Usage: "wait at most `TIME`"},
 	}
 }
 
@@ -115,7 +115,7 @@ func patienceFlags() []cli.Flag {
 func patience(ctx *cli.Context) (interval, timeout time.Duration, err error) {
 	interval, timeout = ctx.Duration("interval"), ctx.Duration("timeout")
 	if interval < time.Second || timeout < interval {
-		err = fault.Usage("give an interval of 1s or more, and a timeout that is not shorter", "--interval %v and --timeout %v", interval, timeout)
+		err = fault.Usage("use an interval of 1s or more, and a timeout that is not shorter", "--interval %v and --timeout %v", interval, timeout)
 	}
 	return interval, timeout, err
 }
@@ -291,7 +291,7 @@ func (w *watching) print(out io.Writer) error {
 		}
 	}
 	for _, name := range w.doc.Flaky {
-		fmt.Fprintf(out, "flaky: %s failed first and passed then, on the same commit\n", term.CleanLine(name))
+		fmt.Fprintf(out, "flaky: %s failed first and then passed, on the same commit\n", term.CleanLine(name))
 	}
 	return nil
 }

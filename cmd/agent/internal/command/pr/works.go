@@ -38,7 +38,7 @@ func promotions(ctx context.Context, s *wire.Session, dir string, names []string
 	if len(names) == 0 {
 		last, _, err := s.DB.LastPromotion(ctx, dir)
 		if errors.Is(err, database.ErrNotFound) {
-			return nil, fault.Usage("`agent sandbox run` makes one; --run RUN or --branch NAME names what is meant", "no run of %s was promoted", dir)
+			return nil, fault.Usage("`agent sandbox run` makes one; or use --run RUN or --branch NAME", "no run of %s was promoted", dir)
 		}
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func promotions(ctx context.Context, s *wire.Session, dir string, names []string
 		case !d.Promoted || d.Promotion == nil:
 			return nil, fault.Usage("`agent runs apply "+d.ID+"` applies what passed", "run %s promoted nothing", d.ID)
 		case d.Promotion.UndoOf != "":
-			return nil, fault.Usage(next, "run %s took another one back: name a run that made a change", d.ID)
+			return nil, fault.Usage(next, "run %s is an undo: name a run that made a change", d.ID)
 		case d.UndoneBy != "":
 			return nil, fault.Usage(next, "run %s was undone by run %s", d.ID, d.UndoneBy)
 		}
@@ -164,8 +164,8 @@ func (t *target) onto(ctx context.Context, parent string, cs workspace.Changeset
 	}
 	if len(clashes) > 0 {
 		return nil, &fault.Error{
-			Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: "bring the workspace up to date with the branch and have the change made there, or name another branch with --base",
-			Err: fmt.Errorf("the branch holds other lines than the change was made for in %s", strings.Join(clashes, ", ")),
+			Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: "bring the workspace up to date with the branch and make the change there, or name another branch with --base",
+			Err: fmt.Errorf("the branch does not have the lines that the change was made for in %s", strings.Join(clashes, ", ")),
 		}
 	}
 	return list, nil

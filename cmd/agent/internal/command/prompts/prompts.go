@@ -27,39 +27,39 @@ type command struct{ *cmdline.Line }
 // Command returns the group of commands that show, compare, change and allow prompts.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
-	builtIn := &cli.BoolFlag{Name: "built-in", Usage: "the one that is built in, whatever is in use", DisableDefaultText: true}
+	builtIn := &cli.BoolFlag{Name: "built-in", Usage: "the built-in one, whatever is in use", DisableDefaultText: true}
 	return &cli.Command{
 		Name: "prompts", Usage: "show, compare or change what models are asked",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the prompts, and where each comes from",
-				Description: "A prompt of the workspace (.agent/prompts/NAME.md) comes before your own (prompts/NAME.md beside\n" +
-					"your configuration), and that before the built-in one. A text of a workspace is used once you\n" +
-					"have allowed it: it decides what a model is told.\n\n" + cmdline.Examples("agent prompts list", "all of them"),
+				Description: "A prompt of the workspace (.agent/prompts/NAME.md) takes precedence over your own\n" +
+					"(prompts/NAME.md next to your configuration), and your own over the built-in one. A\n" +
+					"workspace's text is used only once you have allowed it: it decides what a model is told.\n\n" + cmdline.Examples("agent prompts list", "all of them"),
 				Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[[]Row]("prompts", 1))}, Action: c.list,
 			},
 			{
-				Name: "show", Usage: "print a prompt as it is in use", ArgsUsage: "NAME",
-				Description: "The text is a template; see `agent context FILE` for what it becomes.\n\n" +
-					cmdline.Examples("agent prompts show IF", "the prompt of a goal", "agent prompts show system --built-in", "the one that is built in"),
+				Name: "show", Usage: "print a prompt as it is used", ArgsUsage: "NAME",
+				Description: "The text is a template; see `agent context FILE` for the result.\n\n" +
+					cmdline.Examples("agent prompts show IF", "the prompt of a goal", "agent prompts show system --built-in", "the built-in one"),
 				Flags: []cli.Flag{cmdline.WorkspaceFlag(), builtIn}, Action: c.show,
 			},
 			{
-				Name: "diff", Usage: "compare the prompts in use with those that are built in", ArgsUsage: "[NAME]",
+				Name: "diff", Usage: "compare the prompts in use with the built-in ones", ArgsUsage: "[NAME]",
 				Description: cmdline.Examples("agent prompts diff", "everything that you or the workspace changed", "agent prompts diff system", "one of them"),
 				Flags:       []cli.Flag{cmdline.WorkspaceFlag()}, Action: c.diff,
 			},
 			{
 				Name: "edit", Usage: "change your own version of a prompt in $VISUAL or $EDITOR", ArgsUsage: "NAME",
-				Description: "It begins with the one that is built in. A text that is emptied is removed, and the built-in one\n" +
-					"is used again; one that is no template, or names what there is not, is refused.\n\n" +
+				Description: "It begins with the built-in one. If you empty the text, it is removed and the built-in one\n" +
+					"is used again; a text that is not a template, or uses names that do not exist, is refused.\n\n" +
 					cmdline.Examples("agent prompts edit PP", "needs a terminal"),
 				Flags: []cli.Flag{cmdline.WorkspaceFlag()}, Action: c.edit,
 			},
 			{
 				Name: "allow", Usage: "allow the prompts of a workspace, as they are now",
-				Description: "They are shown as changes of the built-in ones first. A text that changes later needs a consent\n" +
-					"of its own.\n\n" + cmdline.Examples("agent prompts allow", "asks first", "agent prompts allow --yes", "for scripts: after you have read them"),
+				Description: "They are first shown as changes to the built-in ones. A text that changes later must be\n" +
+					"allowed again.\n\n" + cmdline.Examples("agent prompts allow", "asks first", "agent prompts allow --yes", "for scripts: after you have read them"),
 				Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.YesFlag("allow them without asking")}, Action: c.allow,
 			},
 		},
@@ -133,7 +133,7 @@ func (c command) named(ctx *cli.Context) (s agent.Source, builtIn string, home s
 	name := agent.Purpose(strings.TrimSuffix(ctx.Args().First(), ".md"))
 	builtIn, ok := agent.BuiltInText(name)
 	if !ok || ctx.NArg() != 1 {
-		return s, "", "", fault.Usage("`agent prompts list` has their names", "name one prompt")
+		return s, "", "", fault.Usage("`agent prompts list` shows their names", "name one prompt")
 	}
 	all := p.Sources()
 	return all[slices.IndexFunc(all, func(s agent.Source) bool { return s.Name == name })], builtIn, home, nil
@@ -183,7 +183,7 @@ func (c command) diff(ctx *cli.Context) error {
 	if diff := cs.Diff(); diff != "" {
 		return c.PrintDiff(diff)
 	}
-	fmt.Fprintln(c.Stderr, "the prompts in use are those that are built in")
+	fmt.Fprintln(c.Stderr, "the prompts in use are the built-in ones")
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (c command) edit(ctx *cli.Context) error {
 		return fault.Usage("set HOME or XDG_CONFIG_HOME", "there is no directory for your prompts")
 	}
 	if !c.Attended() {
-		return fault.Policy("run it on a terminal, or write "+filepath.Join(dir, string(s.Name)+".md"), "a prompt is edited on a terminal, and there is none")
+		return fault.Policy("run it on a terminal, or write "+filepath.Join(dir, string(s.Name)+".md"), "editing a prompt needs a terminal, and there is none")
 	}
 	name := string(s.Name) + ".md"
 	path := filepath.Join(dir, name)
@@ -266,7 +266,7 @@ func (c command) allow(ctx *cli.Context) error {
 		if !c.Attended() {
 			return fault.Policy("run again with --yes once you have read them, or on a terminal", "allowing prompts needs an approval, and there is no terminal")
 		}
-		yes, err := c.AskYes(ctx.Context, "Let models be asked in these words?")
+		yes, err := c.AskYes(ctx.Context, "Let models be asked with these prompts?")
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -277,6 +277,6 @@ func (c command) allow(ctx *cli.Context) error {
 	if err := wire.Allow(home, left); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Stderr, "allowed: %s, as now\n", run.Count(len(left), "prompt"))
+	fmt.Fprintf(c.Stderr, "allowed: %s, as they are now\n", run.Count(len(left), "prompt"))
 	return nil
 }

@@ -34,8 +34,8 @@ func Command(line *cmdline.Line) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the open proposals of a workspace, the oldest first",
-				Description: "PEER_REVIEW and FEATURE passed every gate and were not promoted, or are a feature that\n" +
-					"nobody has written yet; FAILED_… did not pass, whatever repairs they had.\n\n" + cmdline.Examples(
+				Description: "PEER_REVIEW and FEATURE passed every gate but were not promoted, or are a feature that is\n" +
+					"not written yet; FAILED_… did not pass, whatever repairs were tried.\n\n" + cmdline.Examples(
 					"agent proposals list", "of the workspace here",
 					"agent sandbox run --proposal 3", "take one up again"),
 				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[[]row]("proposals", 1))},
@@ -43,14 +43,14 @@ func Command(line *cmdline.Line) *cli.Command {
 			},
 			{
 				Name: "show", Usage: "show one proposal: text, reason, diff", ArgsUsage: "N",
-				Description: cmdline.Examples("agent proposals show 3", "what it is, and why it was not made"),
+				Description: cmdline.Examples("agent proposals show 3", "what it is, and why it was not applied"),
 				Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[row]("proposal", 1))},
 				Action:      c.proposalsShow,
 			},
 			{
 				Name: "drop", Usage: "take a proposal off the list", ArgsUsage: "N",
-				Description: "The record keeps it, see v_proposals of `agent sql`.\n\n" + cmdline.Examples(
-					"agent proposals drop 3", "nobody is asked about it again"),
+				Description: "The record keeps it: see v_proposals in `agent sql`.\n\n" + cmdline.Examples(
+					"agent proposals drop 3", "you are not asked about it again"),
 				Flags:  []cli.Flag{cmdline.JSONFlag(cmdline.Document[row]("proposal", 1))},
 				Action: c.proposalsDrop,
 			},
@@ -213,7 +213,7 @@ func (c command) proposalsDrop(ctx *cli.Context) error {
 		// Dropping twice is the same as dropping once.
 		err = s.DB.SettleProposal(ctx.Context, p.ID, run.ProposalDropped)
 		if errors.Is(err, knowledge.ErrSettled) {
-			return fault.Usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
+			return fault.Usage("see `agent proposals list`", "proposal %d is already %s", p.ID, p.State)
 		}
 		if err != nil {
 			return err
@@ -237,9 +237,9 @@ func Resume(ctx context.Context, s *wire.Session, name string, set config.Settin
 	}
 	switch here := cmdline.Resolved(req.Workspace); {
 	case p.State != run.ProposalOpen:
-		return req, fault.Usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
+		return req, fault.Usage("see `agent proposals list`", "proposal %d is already %s", p.ID, p.State)
 	case p.Workspace != here:
-		return req, fault.Usage("run again with --workspace "+p.Workspace, "proposal %d is for another workspace than %s", p.ID, here)
+		return req, fault.Usage("run again with --workspace "+p.Workspace, "proposal %d is for a workspace other than %s", p.ID, here)
 	}
 	req = p.Resume(req)
 	// A patch that passed once needs no model; other proposals do.

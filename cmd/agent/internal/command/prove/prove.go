@@ -25,14 +25,14 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "prove", Usage: "prove commits: each as a patch on its parent", ArgsUsage: "[RANGE]",
-		Description: "Judges commits by the gates that `agent sandbox run` has, and names the first bad one. RANGE is\n" +
-			"A..B for the commits of B that A lacks, A...B for those since both went apart, or one commit;\n" +
-			"HEAD without one. Commits are taken oldest first, along first parents, so a merge is judged as\n" +
-			"what it brings to its branch. It ends at the first that fails; --bisect finds that one with few\n" +
-			"proofs instead, each of all commits so far, and takes those after it for bad too.\n" +
-			"Files come from git's objects: nothing is checked out, fetched or written, no filter or hook is\n" +
-			"run, and the working tree may hold anything. Links, submodules, files of Git LFS and large files\n" +
-			"are not judged, and named. What passes is the baseline of the next commit.\n\n" + cmdline.Examples(
+		Description: "Judges commits by the same gates as `agent sandbox run`, and names the first bad one. RANGE is\n" +
+			"A..B for the commits of B that A lacks, A...B for those since the two diverged, or one commit;\n" +
+			"by default HEAD. Commits are taken oldest first, along first parents, so a merge is judged by\n" +
+			"what it brings to its branch. It stops at the first that fails; --bisect finds that one with\n" +
+			"few proofs instead, each of all commits so far, and takes those after it to be bad too. Files\n" +
+			"come from git's objects: nothing is checked out, fetched or written, no filter or hook is run,\n" +
+			"and the working tree may hold anything. Links, submodules, Git LFS files and large files are\n" +
+			"not judged, and are named. A commit that passes is the baseline of the next one.\n\n" + cmdline.Examples(
 			"agent prove", "the last commit",
 			"agent prove main..HEAD", "each commit of this branch",
 			"agent prove v1.2..main --bisect", "which commit broke it?",
@@ -91,7 +91,7 @@ func (c command) prove(ctx *cli.Context) error {
 		return proof.Fault(err)
 	}
 	if ctx.Bool("bisect") && !strings.Contains(expression, "..") {
-		return fault.Usage("name a range: agent prove --bisect A..B", "--bisect of one commit")
+		return fault.Usage("name a range: agent prove --bisect A..B", "--bisect needs a range of commits")
 	}
 	doc := Document{Range: expression, Commits: []Commit{}, Left: len(steps)}
 	search, asJSON := inOrder, set.On("json")

@@ -28,7 +28,7 @@ type command struct{ *cmdline.Line }
 func (c command) signingKey() (*archive.Key, error) {
 	config := config.UserPath(c.Getenv)
 	if config == "" {
-		return nil, fault.Infra("set HOME or XDG_CONFIG_HOME", "there is no directory of the user's configuration for the signing key")
+		return nil, fault.Infra("set HOME or XDG_CONFIG_HOME", "there is no configuration directory for the signing key")
 	}
 	key, err := archive.LoadKey(filepath.Join(filepath.Dir(config), "attest.key"))
 	if err != nil {
@@ -48,7 +48,7 @@ func evidence(ctx context.Context, s *wire.Session, prefix string) (replay.Evide
 	e, err := s.DB.Evidence(ctx, d.ID)
 	var lacking *history.LackingError
 	if errors.As(err, &lacking) {
-		err = fault.Usage("`agent config` shows record.files and record.bytes; runs made from now on are kept as these say", "%w", err)
+		err = fault.Usage("see record.files and record.bytes in `agent config`; they apply to new runs", "%w", err)
 	}
 	return e, err
 }
@@ -58,7 +58,7 @@ func evidence(ctx context.Context, s *wire.Session, prefix string) (replay.Evide
 // An existing file is replaced. A link or a device would be replaced too, so it is refused.
 func writeWhole(name string, write func(io.Writer) error) error {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", name)
+		return fmt.Errorf("%s is not a regular file", name)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".agent-*")
 	if err != nil {
@@ -85,7 +85,7 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 	// The archive is read twice, and its size must be known first: a pipe allows neither.
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fault.Usage("save it to a file first", "%s is no regular file", name)
+		err = fault.Usage("save it to a file first", "%s is not a regular file", name)
 	}
 	var a *archive.Archive
 	if err == nil {
@@ -93,7 +93,7 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 	}
 	var damaged *archive.DamagedError
 	if errors.As(err, &damaged) {
-		err = &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "have it exported and sent again", Err: err}
+		err = &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "ask for it to be exported and sent again", Err: err}
 	}
 	if err == nil && key != "" {
 		// Before the check of the archive its fingerprint is worth nothing.
@@ -124,11 +124,11 @@ func signedBy(a *archive.Archive, key string) error {
 			key, err = k.KeyID()
 		}
 		if err != nil {
-			return fault.Usage("give a fingerprint as SHA256:…, or a file that holds the public key", "--key: %w", err)
+			return fault.Usage("use a fingerprint such as SHA256:…, or a file that holds the public key", "--key: %w", err)
 		}
 	}
 	if a.Fingerprint != key {
-		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "ask its author for the fingerprint: `agent runs key`", Err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
+		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "ask its author for the fingerprint: `agent runs key`", Err: fmt.Errorf("the archive was signed by %s, not by %s", a.Fingerprint, key)}
 	}
 	return nil
 }

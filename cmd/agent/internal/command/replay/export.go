@@ -25,8 +25,8 @@ func (c command) runsExport(which, about string) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a run to one signed file that another machine can check and replay", ArgsUsage: which,
 		Description: about + "The file holds what decided the verdict: the files that the run saw, the patches, the\n" +
-			"settings, what was asked of models. It is signed with a key that is made on first use, in\n" +
-			"the directory of the user's configuration.\n\n" + cmdline.Examples(
+			"settings, and what models were asked. It is signed with a key that is made on first use, in\n" +
+			"your configuration directory.\n\n" + cmdline.Examples(
 			"agent runs export 1k3", "to agent-run-1k3….tar",
 			"agent runs export 1k3 -o - | ssh host 'cat > 1k3.tar'", "to another machine"),
 		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, - for standard output"}},
@@ -39,8 +39,8 @@ func (c command) runsExport(which, about string) *cli.Command {
 func (c command) runsVerify() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "check every byte and the signature of an exported run", ArgsUsage: "ARCHIVE",
-		Description: "Says whose key signed it. Only --key tells whether that is the right one: whoever changes an\n" +
-			"archive can sign it anew. Exit codes: 0 whole, 1 not.\n\n" + cmdline.Examples(
+		Description: "Says whose key signed it. Only --key tells whether that is the right one: anyone who changes\n" +
+			"an archive can sign it anew. Exit codes: 0 whole, 1 not.\n\n" + cmdline.Examples(
 			"agent runs verify 1k3.tar --key SHA256:…", "the fingerprint that `agent runs key` prints there"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "key", Usage: "it must be signed by `KEY`: its fingerprint, or a file with the public key"}, cmdline.JSONFlag(cmdline.Document[verifiedRow]("archive", 1)),
@@ -52,7 +52,7 @@ func (c command) runsVerify() *cli.Command {
 // runsKey returns the command that shows the key that signs exports. The private half never leaves its file.
 func (c command) runsKey() *cli.Command {
 	return &cli.Command{
-		Name: "key", Usage: "print fingerprint and public half of the key that signs exported runs",
+		Name: "key", Usage: "print the fingerprint and the public half of the key that signs exported runs",
 		Description: "Send the fingerprint through a separate channel.\n\n" + cmdline.Examples("agent runs key", "made on first use"),
 		Action: func(*cli.Context) error {
 			key, err := c.signingKey()
@@ -147,7 +147,7 @@ func (c command) verifyArchive(ctx *cli.Context) error {
 	}
 	fmt.Fprintf(c.Stdout, "run %s, %s, verdict %s: %d parts are whole, signed by %s\n", term.CleanLine(e.Run), term.CleanLine(string(e.State)), term.CleanLine(string(e.Verdict)), a.Parts, a.Fingerprint)
 	if ctx.String("key") == "" {
-		fmt.Fprintln(c.Stderr, "agent: whose key that is was not checked: give --key")
+		fmt.Fprintln(c.Stderr, "agent: the key's owner was not checked: use --key")
 	}
 	return nil
 }

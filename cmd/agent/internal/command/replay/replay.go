@@ -43,8 +43,8 @@ func (c command) runsReplay() *cli.Command {
 		Name: "replay", Usage: "judge a run again from its record, and compare", ArgsUsage: "[RUN|ARCHIVE]",
 		Description: "Rebuilds the workspace that the run saw, applies the recorded responses again, runs the gates\n" +
 			"with nothing from the cache and compares verdicts, findings and bytes. The workspace is not\n" +
-			"looked at, and no model is asked. ARCHIVE is a file that `agent runs export` wrote; for that\n" +
-			"no database is needed. Exit codes: 0 identical, 1 it differs, and in what is printed.\n\n" + cmdline.Examples(
+			"looked at, and no model is asked. ARCHIVE is a file that `agent runs export` wrote; it needs\n" +
+			"no database. Exit codes: 0 identical, 1 it differs, and the differences are printed.\n\n" + cmdline.Examples(
 			"agent runs replay 1k3", "does the verdict still hold?",
 			"agent runs replay 1k3.tar", "a run of another machine",
 			"agent runs replay 1k3 --keep seen", "look at what the run saw"),
@@ -79,7 +79,7 @@ func (c command) replay(ctx *cli.Context) error {
 			return err
 		}
 		if ctx.String("key") == "" {
-			fmt.Fprintf(c.Stderr, "agent: signed by %s; whose key that is was not checked: give --key\n", a.Fingerprint)
+			fmt.Fprintf(c.Stderr, "agent: signed by %s; the key's owner was not checked: use --key\n", a.Fingerprint)
 		}
 		s, err := c.OpenEngine(ctx.Context)
 		if err != nil {
@@ -90,7 +90,7 @@ func (c command) replay(ctx *cli.Context) error {
 	}
 	// If it were ignored, it would look as if the signature had been checked.
 	if ctx.String("key") != "" {
-		return fault.Usage("leave it out, or name an archive", "--key is for archives: the record is not signed")
+		return fault.Usage("omit it, or name an archive", "--key is for archives: the record is not signed")
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
 		e, err := evidence(ctx.Context, s, name)
@@ -131,7 +131,7 @@ func admits(s config.Settings, recorded *run.Settings) error {
 	}
 	if more != "" {
 		return fault.Policy("raise it in the user configuration or the environment, if you trust who made the archive",
-			"the run was judged with more %s than the %s that holds here", more, s.HeldText(more))
+			"the run was judged with more %s than the %s that applies here", more, s.HeldText(more))
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func installs(s *run.Settings, asked bool) error {
 	switch {
 	case asked || s.NoInstall:
 	case s.Installed != "":
-		return fault.Policy("give --install, if you trust who made the archive", "the run installed what its workspace depends on, and an archive has nothing installed unasked")
+		return fault.Policy("use --install, if you trust who made the archive", "the run installed what its workspace depends on; for an archive that needs --install")
 	default:
 		s.NoInstall = true
 	}
@@ -208,7 +208,7 @@ func replayDir(name string) (string, func(error), error) {
 	if name != "" {
 		// Mkdir itself reports whether it is new: checking first would leave time for another process.
 		if err := os.Mkdir(name, 0o755); err != nil {
-			return "", nil, fault.Usage("name a directory that is not there yet", "--keep: %w", err)
+			return "", nil, fault.Usage("name a directory that does not exist yet", "--keep: %w", err)
 		}
 		dir := cmdline.Resolved(name)
 		return dir, func(err error) {

@@ -75,7 +75,7 @@ func TestAnArchiveReplacesFilesAlone(t *testing.T) {
 	}
 	for _, name := range []string{fifo, link, os.DevNull} {
 		err := writeWhole(name, func(io.Writer) error { return errors.New("written") })
-		if err == nil || !strings.Contains(err.Error(), name+" is no regular file") {
+		if err == nil || !strings.Contains(err.Error(), name+" is not a regular file") {
 			t.Errorf("%s would be replaced: %v", name, err)
 		}
 	}

@@ -35,18 +35,18 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "review", Usage: "review applied changes", ArgsUsage: "[RUN]",
-		Description: "Walks the promoted diffs that nobody reviewed, the oldest first: diff, goal, gates, findings\n" +
+		Description: "Walks through the promoted diffs that are not reviewed yet, the oldest first: diff, goal, gates, findings\n" +
 			"that it fixed, model and cost; then asks: accept, comment, undo, open the files in $VISUAL\n" +
-			"or $EDITOR, or go on to the next. What is said is recorded under your name, for\n" +
+			"or $EDITOR, or continue with the next. Your answer is recorded under your name, for\n" +
 			"`agent blame` and the view v_reviews. Without a terminal it prints the list; with\n" +
-			"--accept or --comment it asks nothing. With RUN it is about this run alone.\n" + cmdline.PagedHelp + cmdline.Examples(
-			"agent review", "all that waits in this workspace",
+			"--accept or --comment it asks nothing. With RUN it is about this run only.\n" + cmdline.PagedHelp + cmdline.Examples(
+			"agent review", "all unreviewed changes in this workspace",
 			"agent review 1k3 --accept --comment 'checked on staging'", "for scripts",
-			"agent review --all --json", "of every workspace: what was applied, and what was said of it"),
+			"agent review --all --json", "of every workspace: what was applied, and what was said about it"),
 		Flags: append([]cli.Flag{
-			cmdline.WorkspaceFlag(), cmdline.AllFlag("of every workspace, also what was reviewed or undone"),
+			cmdline.WorkspaceFlag(), cmdline.AllFlag("every workspace, including what was reviewed or undone"),
 			&cli.BoolFlag{Name: "accept", Usage: "record that RUN is accepted", DisableDefaultText: true},
-			&cli.StringFlag{Name: "comment", Usage: "record `TEXT` as what you say of RUN"},
+			&cli.StringFlag{Name: "comment", Usage: "record `TEXT` as your comment on RUN"},
 			cmdline.JSONFlag(cmdline.Document[[]Reviewed]("reviews", 1)),
 		}, cmdline.ViewFlags()...),
 		Action: c.review,
@@ -100,7 +100,7 @@ func (c command) review(ctx *cli.Context) error {
 	}
 	// Without a name the latest run would be accepted, which possibly no one has looked at.
 	if says.Verdict != "" && name == "" {
-		return fault.Usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
+		return fault.Usage("name the run: see `agent review --json`", "--accept and --comment need a run")
 	}
 	// A user who names a run wants it, whatever was said about it before.
 	filter := history.ReviewFilter{All: ctx.Bool("all") || name != "", Workspace: cmdline.Scope(ctx, set)}
@@ -145,7 +145,7 @@ func toReview(ctx context.Context, s *wire.Session, name string, filter history.
 	filter.Run = d.ID
 	list, err := s.DB.Promotions(ctx, filter)
 	if err == nil && len(list) == 0 {
-		err = fault.Usage("see `agent runs show "+d.ID+"`", "run %s promoted nothing that is to be reviewed", d.ID)
+		err = fault.Usage("see `agent runs show "+d.ID+"`", "run %s promoted nothing to review", d.ID)
 	}
 	return list, err
 }
@@ -228,7 +228,7 @@ func (c command) listReviews(ctx context.Context, w io.Writer, s *wire.Session, 
 		return c.WriteDiff(w, r.Diff)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(c.Stderr, "nothing waits for a review")
+		fmt.Fprintln(c.Stderr, "nothing is waiting for review")
 		return nil
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -293,7 +293,7 @@ func (v command) walk(ctx context.Context, s *wire.Session, list []history.Promo
 			}
 		}
 	}
-	fmt.Fprintln(v.Stderr, "nothing else waits for a review")
+	fmt.Fprintln(v.Stderr, "nothing else is waiting for review")
 	return nil
 }
 
@@ -305,7 +305,7 @@ func reviewQuestion() term.Question {
 		{Key: 'u', Name: "undo", Help: "take the change back, after a question"},
 		{Key: 'e', Name: "editor", Help: "open the files as they are now", More: "o"},
 		{Key: 'f', Name: "full diff", Help: "show the whole diff in the pager", More: "d"},
-		{Key: 'n', Name: "next", Help: "go on without a word"},
+		{Key: 'n', Name: "next", Help: "continue without a review"},
 		{Key: 'q', Name: "quit", Help: "end the review"},
 	}}
 }
@@ -364,7 +364,7 @@ func (v command) openFiles(ctx context.Context, r Reviewed) {
 	switch {
 	case err != nil:
 	case len(files) == 0:
-		err = errors.New("none of its files is there any more")
+		err = errors.New("none of its files exists any more")
 	default:
 		err = v.RunAtKeys(ctx, append(words, files...))
 	}

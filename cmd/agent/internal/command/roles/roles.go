@@ -24,15 +24,15 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "roles", Usage: "show who does what in a plan: tools, models, limits, and who may give work to whom", ArgsUsage: "[ROLE]",
-		Description: "The table is kept by code: a role that calls a tool it does not have, or gives work to a role that it may not,\n" +
-			"is refused. A file of your own, roles/NAME.toml beside your configuration, takes the place of a role that is built in;\n" +
-			"one in .agent/roles of a workspace does once you have said that you trust its text.\n\n" + cmdline.Examples(
+		Description: "The table is enforced by code: a role that calls a tool it does not have, or gives work to a role that\n" +
+			"it may not, is refused. A file of your own, roles/NAME.toml next to your configuration, replaces a\n" +
+			"built-in role; a file in .agent/roles of a workspace does so once you have said that you trust its text.\n\n" + cmdline.Examples(
 			"agent roles", "the table",
-			"agent roles worker", "the file of one, to start from",
-			"agent roles --trust", "trust those that this workspace brings"),
+			"agent roles worker", "the file of one role, to start from",
+			"agent roles --trust", "trust the roles of this workspace"),
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.BoolFlag{Name: "trust", Usage: "trust the roles that the workspace brings, as they are now", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "trust", Usage: "trust the workspace's roles, as they are now", DisableDefaultText: true},
 			cmdline.JSONFlag(cmdline.Document[[]crew.Role]("roles", 1)),
 		},
 		Action: c.roles,
@@ -85,7 +85,7 @@ func (c command) roles(ctx *cli.Context) error {
 	if name := ctx.Args().First(); name != "" {
 		r, ok := all[name]
 		if !ok {
-			return fault.Usage("name one of "+strings.Join(all.Names(), ", "), "there is no role %q", name)
+			return fault.Usage("name one of "+strings.Join(all.Names(), ", "), "unknown role %q", name)
 		}
 		if set.On("json") {
 			return term.PrintJSON(c.Stdout, []crew.Role{r})

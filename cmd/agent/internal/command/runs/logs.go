@@ -43,14 +43,14 @@ func LogKinds() []run.EntryKind { return slices.Clone(logKinds) }
 func (c command) runsLogs(which, about string) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "show a run's events in order, and who decided", ArgsUsage: which,
-		Description: about + "The log is only ever added to. It holds no secret that the agent knows of or that looks like one.\n\n" + cmdline.Examples(
+		Description: about + "Entries are only ever added. The log holds no secret that the agent knows of, and nothing that looks like one.\n\n" + cmdline.Examples(
 			"agent runs logs", "the latest run, in seconds since it began",
 			"agent runs logs 1k3 --kind approval", "who let it pass",
 			"agent runs logs --follow", "until the run ends",
-			"agent runs logs 1k3 --json > 1k3.jsonl", "one JSON document a line, to keep elsewhere"),
+			"agent runs logs 1k3 --json > 1k3.jsonl", "one JSON document per line, to keep elsewhere"),
 		Flags: append(naming(),
-			&cli.StringFlag{Name: "kind", Usage: fmt.Sprintf("only what is of `KIND`: %s", strings.Trim(fmt.Sprint(logKinds), "[]"))},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends", DisableDefaultText: true},
+			&cli.StringFlag{Name: "kind", Usage: fmt.Sprintf("only events of `KIND`: %s", strings.Trim(fmt.Sprint(logKinds), "[]"))},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the run ends", DisableDefaultText: true},
 			cmdline.JSONFlag(cmdline.Document[LogRow]("event", 1)),
 		),
 		Action: c.showLogs,
@@ -81,7 +81,7 @@ func (c command) showLogs(ctx *cli.Context) error {
 	// A misspelt kind would print nothing, which would look as if nothing happened.
 	kind := run.EntryKind(ctx.String("kind"))
 	if kind != "" && !slices.Contains(logKinds, kind) {
-		return fault.Usage(fmt.Sprintf("the kinds are %v", logKinds), "--kind %q is no kind of event", kind)
+		return fault.Usage(fmt.Sprintf("the kinds are %v", logKinds), "unknown kind of event %q", kind)
 	}
 	show := c.printEvent
 	if set.On("json") {

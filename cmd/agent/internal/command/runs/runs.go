@@ -35,7 +35,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	const which = "[RUN]"
 	const about = "RUN is the name of a run, or its beginning or end; latest or @1 is the latest run of this\n" +
-		"workspace, @2 the one before. Without RUN the latest is meant.\n\n"
+		"workspace, @2 the one before. Without RUN, the latest is used.\n\n"
 	return &cli.Command{
 		Name: "runs", Usage: "what was tried, and how it ended",
 		Subcommands: append([]*cli.Command{
@@ -65,7 +65,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			},
 			{
 				Name: "diff", Usage: "print the diff of a run, fit for git apply", ArgsUsage: which,
-				Description: about + cmdline.PagedHelp + cmdline.Examples("agent runs diff | git apply", "apply what was proved by hand"),
+				Description: about + cmdline.PagedHelp + cmdline.Examples("agent runs diff | git apply", "apply by hand what was proved"),
 				Flags:       append(naming(), cmdline.ViewFlags()...),
 				Action:      c.runsDiff,
 			},
@@ -132,7 +132,7 @@ func (c command) runsList(ctx *cli.Context) error {
 	}
 	filter := history.RunFilter{Workspace: cmdline.Scope(ctx, set), State: ctx.String("state"), Limit: ctx.Int("limit")}
 	if filter.Limit <= 0 {
-		return fault.Usage("give a number above 0", "--limit %d is not above 0", filter.Limit)
+		return fault.Usage("use a number above 0", "--limit %d is not above 0", filter.Limit)
 	}
 	// A misspelt state would list nothing, which would look like good news.
 	if filter.State != "" && !slices.Contains(run.States(), run.State(filter.State)) {
@@ -302,7 +302,7 @@ func (c command) runsShow(ctx *cli.Context) error {
 		}
 	}
 	if findings != "" && ctx.Bool("json") {
-		return fault.Usage("give one of them", "--sarif and --json are mutually exclusive")
+		return fault.Usage("use only one of them", "--sarif and --json are mutually exclusive")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		d, err := named(ctx, s, set)

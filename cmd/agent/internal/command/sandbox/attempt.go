@@ -168,7 +168,7 @@ func recording(ctx *cli.Context, s *wire.Session, start *loop.Start) ([]wire.Rec
 	}
 	// A run with a patch has gates and files on record, but no question.
 	if plan == nil {
-		return nil, fault.Usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
+		return nil, fault.Usage(next, "run %s made no plan: it was given its patch, or ended before it made one", found.ID)
 	}
 	p, err := tournament.RecordedPlan(plan).Read()
 	start.Order.Goal = p.Task.Brief.Goal
@@ -203,7 +203,7 @@ func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
 		return problemFault(*res.Error, res.Exit)
 	case res.Error != nil && ended.Error == nil:
 		// The run is done and reported; only the learning is not.
-		fmt.Fprintf(a.Stderr, "agent: not learnt from it yet: %s\nnext: %s\n", term.CleanLine(res.Error.Message), term.CleanLine(res.Error.Next))
+		fmt.Fprintf(a.Stderr, "agent: the run is done, but nothing was learnt from it yet: %s\nnext: %s\n", term.CleanLine(res.Error.Message), term.CleanLine(res.Error.Next))
 	}
 	return reported
 }

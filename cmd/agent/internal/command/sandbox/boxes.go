@@ -84,7 +84,7 @@ func (c command) sandboxList(ctx *cli.Context) error {
 // printBoxes prints the boxes as a table. Usually there are none; stderr says so, and stdout stays empty.
 func (c command) printBoxes(rows []BoxRow) error {
 	if len(rows) == 0 {
-		fmt.Fprintln(c.Stderr, "no box exists: they live only while a patch is proved")
+		fmt.Fprintln(c.Stderr, "no box exists: boxes live only while a patch is proved")
 		return nil
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {

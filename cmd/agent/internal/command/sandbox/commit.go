@@ -21,8 +21,8 @@ import (
 // CommitFlags returns the flags that commit what is promoted.
 func CommitFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "commit", Usage: "commit what is promoted, with run, model and verdict as trailers; no hook or filter of the repository is run", DisableDefaultText: true},
-		&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "with --commit: its message `TEXT`"},
+		&cli.BoolFlag{Name: "commit", Usage: "commit what is promoted, with run, model and verdict as trailers; run no hook or filter of the repository", DisableDefaultText: true},
+		&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "with --commit: use the message `TEXT`"},
 		&cli.StringFlag{Name: "branch", Usage: "commit to the new branch `NAME` and leave the work tree alone"},
 	}
 }
@@ -33,19 +33,19 @@ func CommitOrder(ctx *cli.Context, c *cmdline.Line, dir string, noPromote bool) 
 	branch := ctx.String("branch")
 	switch wanted := ctx.Bool("commit") || ctx.IsSet("branch"); {
 	case !wanted && ctx.IsSet("message"):
-		return nil, fault.Usage("add --commit, or --branch NAME", "--message is the message of a commit")
+		return nil, fault.Usage("add --commit, or --branch NAME", "--message needs a commit")
 	case !wanted:
 		return nil, nil
 	case noPromote:
-		return nil, fault.Usage("leave one of them out", "--commit and --no-promote are mutually exclusive")
+		return nil, fault.Usage("omit one of them", "--commit and --no-promote are mutually exclusive")
 	case ctx.IsSet("branch") && branch == "":
-		return nil, fault.Usage("name a branch, or leave --branch out", "--branch names no branch")
+		return nil, fault.Usage("name a branch, or omit --branch", "--branch names no branch")
 	case ctx.IsSet("message") && strings.TrimSpace(ctx.String("message")) == "":
-		return nil, fault.Usage("write a message, or leave --message out", "the message is empty")
+		return nil, fault.Usage("write a message, or omit --message", "the message is empty")
 	}
 	repo, err := revision.Open(dir)
 	if errors.Is(err, revision.ErrNone) {
-		return nil, fault.Usage("run `git init` there, or leave --commit out", "%w", err)
+		return nil, fault.Usage("run `git init` there, or omit --commit", "%w", err)
 	}
 	if err != nil {
 		return nil, err

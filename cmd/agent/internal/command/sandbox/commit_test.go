@@ -60,7 +60,7 @@ func TestWhatIsAskedToBeCommitted(t *testing.T) {
 		says      string
 	}{
 		{dir, false, "-m x", run.ExitUsage, "add --commit"},
-		{dir, true, "--commit", run.ExitUsage, "leave one"},
+		{dir, true, "--commit", run.ExitUsage, "omit one"},
 		{dir, false, "--branch=", run.ExitUsage, "name a branch"},
 		{dir, false, "--commit --message=", run.ExitUsage, "write a message"},
 		{dir, false, "--branch a..b", run.ExitConflict, "check-ref-format"},

@@ -26,13 +26,13 @@ import (
 func execFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
 		cmdline.WorkspaceFlag(),
-		&cli.DurationFlag{Name: "timeout", Value: exec.DefaultTimeout, Usage: "end the command after `TIME`; nothing is judged then"},
+		&cli.DurationFlag{Name: "timeout", Value: exec.DefaultTimeout, Usage: "end the command after `TIME`; then nothing is judged"},
 		cmdline.YesFlag("write what passed without asking"),
 		config.FlagFor("no-promote", ""),
 		cmdline.AllowFlag(),
 		cmdline.NoInstallFlag(),
-		&cli.BoolFlag{Name: "keep", Usage: "leave the container for another command, for 8 hours at most", DisableDefaultText: true},
-		&cli.StringFlag{Name: "in", Usage: "run it in kept container `BOX`, see `agent sandbox ls`; with --keep it stays"},
+		&cli.BoolFlag{Name: "keep", Usage: "keep the container for another command, for 8 hours at most", DisableDefaultText: true},
+		&cli.StringFlag{Name: "in", Usage: "run it in the kept container `BOX`, see `agent sandbox ls`; with --keep it stays"},
 	}, CommitFlags(), config.Flags("max-cost", "max-tokens", "max-requests", "max-time", "expiry"))
 }
 
@@ -40,19 +40,19 @@ func execFlags() []cli.Flag {
 func (c command) execCommand() *cli.Command {
 	return &cli.Command{
 		Name: "exec", Usage: "run any command in a throwaway container, then prove what it changed", ArgsUsage: "-- COMMAND [ARGUMENT…]",
-		Description: "Starts a container with a snapshot of the workspace and runs COMMAND there: a codemod, a\n" +
-			"formatter, a coding agent. It has no network, sees nothing else of this machine, and shows what it writes as it runs. When it\n" +
-			"ends, what it changed becomes a patch: no links, devices, caches, secrets or version control,\n" +
-			"and text alone; what is left out is said. The patch is proved in other containers as that of\n" +
-			"anybody, shown, and written after a question, or with --yes. How the command ended is\n" +
-			"reported and counts for nothing. With a terminal at both ends it has one of its own.\n\n" + cmdline.Examples(
+		Description: "Starts a container with a snapshot of the workspace and runs COMMAND there: a codemod, a formatter,\n" +
+			"a coding agent. It has no network and sees nothing else of this machine; its output is shown as it\n" +
+			"runs. When it ends, its changes become a patch: no links, devices, caches, secrets or version\n" +
+			"control, and only text; what is left out is reported. The patch is proved in other containers like\n" +
+			"any other, shown, and written after a question, or with --yes. How the command ended is reported,\n" +
+			"but does not count. With a terminal at both ends, the command has a terminal of its own.\n\n" + cmdline.Examples(
 			"agent sandbox exec -- sed -i s/colour/color/ README.md", "prove it, show the diff, ask",
 			"agent sandbox exec --no-promote -- ruff check --fix .", "prove only",
 			"agent sandbox exec --stdin --yes -- patch -p1 <fix.diff", "with standard input",
-			"agent sandbox exec --keep --no-promote -- claude -p 'add a cache'", "and go on there",
+			"agent sandbox exec --keep --no-promote -- claude -p 'add a cache'", "and continue there",
 			"agent sandbox exec --in 3f2a9c01b2d4 -- claude -c -p 'now test it'", "with the container's name"),
 		Flags: slices.Concat(execFlags(), []cli.Flag{
-			&cli.BoolFlag{Name: "stdin", Usage: "give it standard input, up to 16 MiB", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "stdin", Usage: "pass it standard input, up to 16 MiB", DisableDefaultText: true},
 			cmdline.JSONFlag(cmdline.RunDocument()),
 		}),
 		Action: c.sandboxExec,
@@ -63,9 +63,9 @@ func (c command) execCommand() *cli.Command {
 func (c command) shellCommand() *cli.Command {
 	return &cli.Command{
 		Name: "shell", Usage: "open a shell in a throwaway container, then prove what was changed there",
-		Description: "Is `agent sandbox exec` of a shell, on your terminal: change the workspace's copy by hand,\n" +
-			"run what you like, and leave with `exit` or Ctrl-D. What you changed is then proved, shown\n" +
-			"and written after a question.\n\n" + cmdline.Examples("agent sandbox shell", "look around, try something"),
+		Description: "Is `agent sandbox exec` with a shell, on your terminal: change the workspace's copy by hand,\n" +
+			"run what you like, and leave with `exit` or Ctrl-D. Your changes are then proved, shown and\n" +
+			"written after a question.\n\n" + cmdline.Examples("agent sandbox shell", "look around, try something"),
 		Flags:  execFlags(),
 		Action: c.sandboxShell,
 	}

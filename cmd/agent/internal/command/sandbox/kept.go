@@ -35,7 +35,7 @@ func settleKept(ctx context.Context, s *wire.Session, name, workspace string, w 
 	}
 	if name == "" {
 		if len(boxes) >= exec.MostKept {
-			return nil, fault.Usage("go on in one with --in, or remove them: agent sandbox gc --kept", "%d workbenches are kept already, each in memory", len(boxes))
+			return nil, fault.Usage("continue in one with --in, or remove them: agent sandbox gc --kept", "%d workbenches are already kept, each in memory", len(boxes))
 		}
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func settleKept(ctx context.Context, s *wire.Session, name, workspace string, w 
 	}
 	box := boxes[i]
 	if box.Keep != workspace {
-		return nil, fault.Usage("name that with --workspace", "workbench %s is of workspace %s", name, term.CleanLine(box.Keep))
+		return nil, fault.Usage("name that workspace with --workspace", "workbench %s belongs to workspace %s", name, term.CleanLine(box.Keep))
 	}
 	w.Timeout = min(w.Timeout, time.Until(box.Lease)) // the rest of its lease
 	w.In = &exec.Held{Run: box.Kept}
@@ -58,10 +58,10 @@ func settleKept(ctx context.Context, s *wire.Session, name, workspace string, w 
 		if d.ID != "" && d.Verdict == verify.Pass { // its command had changed nothing
 			return &box, nil
 		}
-		return nil, fault.Usage("begin with a fresh one: leave --in out", "what workbench %s holds is not on record", name)
+		return nil, fault.Usage("begin with a fresh one: omit --in", "the content of workbench %s is not on record", name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what workbench %s holds: %w", name, err)
+		return nil, fmt.Errorf("read the content of workbench %s: %w", name, err)
 	}
 	return &box, nil
 }

@@ -33,37 +33,37 @@ type Rebuilds interface {
 func (c command) loopCommand(own Rebuilds) *cli.Command {
 	return &cli.Command{
 		Name: "loop", Usage: "find and prove changes, iteration after iteration",
-		Description: "Each iteration takes the next thing up (your next directive, else the oldest kept proposal from before, else\n" +
-			"a file that uses what was just changed, else the model's choice of those whose turn it is), has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
-			"back what passed, and remembers what was done. Without a terminal it needs --yes.\n" +
-			"With --yes nothing is invented: a review that finds nothing proposes no feature. Without it one\n" +
-			"is kept for `agent proposals list`, and only a person at the terminal, `agent sandbox run\n" +
-			"--proposal N` or --features has it written. A question that nobody answers ends the loop.\n" +
-			"With --wrap-up it ends after so many promotions; in the hours of loop.quiet it begins nothing.\n" +
-			"It ends when told, after failures in a row, when every file was reviewed since it last\n" +
-			"changed, or when a cap is reached. Caps hold for the loop as a whole, what it spent before\n" +
-			"--resume included. --resume carries it on where it stood, and no answer of a model is paid\n" +
-			"for twice.\n\n" + cmdline.Examples(
+		Description: "Each iteration takes up the next thing (your next directive, else the oldest proposal kept from\n" +
+			"before, else a file that uses what was just changed, else the model's choice of the files whose\n" +
+			"turn it is), has a model review it, proves the change in throwaway containers, has it repaired,\n" +
+			"writes back what passed, and remembers what was done. Without a terminal it needs --yes. With\n" +
+			"--yes nothing is invented: a review that finds nothing proposes no feature. Without --yes a\n" +
+			"feature is kept for `agent proposals list`, and only a person at the terminal, `agent sandbox\n" +
+			"run --proposal N` or --features has it written. A question without an answer ends the loop. With\n" +
+			"--wrap-up it ends after that many promotions; in the hours of loop.quiet it begins nothing. It\n" +
+			"ends on request, after failures in a row, when every file was reviewed since it last changed, or\n" +
+			"when a cap is reached. Caps apply to the loop as a whole, including what it spent before\n" +
+			"--resume. --resume continues it where it stopped, and no answer of a model is paid for twice.\n\n" + cmdline.Examples(
 			"agent sandbox loop --iterations 3 --yes", "three changes at most",
 			"agent sandbox loop --until-clean --yes --max-wall 8h", "review every file that is due, for a night at most",
-			"agent sandbox loop --wrap-up 8 --yes", "eight changes to look at, and a pull request of them",
+			"agent sandbox loop --wrap-up 8 --yes", "eight changes to look at, and a pull request for them",
 			"agent sandbox loop --self --iterations 3 --yes", "the agent's own source: each change becomes its next image",
-			"agent sandbox loop --resume --yes", "after Ctrl-C or a reboot; after a cap with a higher one",
-			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, no model asked"),
+			"agent sandbox loop --resume --yes", "after Ctrl-C or a reboot; after a cap, with a higher one",
+			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, without a model"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 continues until nothing is left to review"},
 			&cli.BoolFlag{Name: "until-clean", Usage: "review every file that is due, and end when none is; propose no features", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
-			&cli.IntFlag{Name: "wrap-up", Usage: "end after `N` promotions, with a summary and the command that makes a pull request of them; 0 never does"},
+			&cli.IntFlag{Name: "wrap-up", Usage: "end after `N` promotions, with a summary and the command that makes a pull request of them; 0 for never"},
 			&cli.BoolFlag{Name: "self", Usage: "the workspace is the agent's own source: every change goes through what `agent self rebuild` does", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "trial", Value: 30 * time.Second, Usage: "with --self: watch each new image for `TIME` before it is kept"},
 			&cli.IntFlag{Name: "max-failures", Value: 3, Usage: "end after `N` failures in a row"},
-			&cli.BoolFlag{Name: "resume", Usage: "carry on the last loop of the workspace", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "resume", Usage: "continue the last loop of the workspace", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "fresh", Usage: "discard the interrupted iteration and start over", DisableDefaultText: true},
 			&cli.StringFlag{Name: "replay", Usage: "take plans and answers from the record of `LOOP`; no model is asked"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "what every change is for, as `TEXT`"},
-			&cli.StringSliceFlag{Name: "file", Usage: "work on `PATH`; with more of them, what to read too"},
+			&cli.StringSliceFlag{Name: "file", Usage: "work on `PATH`; if repeated, the others are read too"},
 		}, cmdline.ModelFlags(), config.Flags("max-wall"), []cli.Flag{
 			cmdline.YesFlag("write what passed without asking"),
 			cmdline.AllowFlag(),
@@ -143,16 +143,16 @@ func (c command) sandboxLoop(ctx *cli.Context, own Rebuilds) error {
 func loopStart(ctx *cli.Context, set config.Settings) (loop.Start, error) {
 	start := loop.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
 	if start.Resume {
-		return start, excludes(ctx, "resume", "the loop that is carried on has it", "fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay")
+		return start, excludes(ctx, "resume", "the resumed loop has it", "fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay")
 	}
 	for _, flag := range []string{"iterations", "max-failures", "wrap-up"} {
 		if ctx.Int(flag) < 0 {
-			return start, fault.Usage("give a number from 0", "--%s is %d", flag, ctx.Int(flag))
+			return start, fault.Usage("use a number from 0", "--%s is %d", flag, ctx.Int(flag))
 		}
 	}
 	// Usually a shell variable that is not set. Without a goal the loop would do something else, and pay for it.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
-		return start, fault.Usage("say what the changes are for, or leave --goal out", "the goal is empty")
+		return start, fault.Usage("say what the changes are for, or omit --goal", "the goal is empty")
 	}
 	n, err := strconv.Atoi(set["candidates"].Text) // checked with the settings
 	start.Order = loop.Order{

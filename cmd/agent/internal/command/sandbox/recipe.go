@@ -50,7 +50,7 @@ func follow(set config.Settings, w *exec.Work) (*following, error) {
 		for _, text := range append([]string{strings.Join(start.Command, "\x00")}, values(start.Env)...) {
 			for _, k := range f.gateway.Keys() {
 				if strings.Contains(text, k.Secret()) {
-					return nil, fault.Usage("write {key} in its place: the program asks through a gateway, which has it", "exec.%s would put key %s into the box", name, k)
+					return nil, fault.Usage("write {key} instead: the program asks through a gateway, which has the key", "exec.%s would put key %s into the box", name, k)
 				}
 			}
 		}

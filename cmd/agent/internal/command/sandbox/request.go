@@ -55,7 +55,7 @@ func patchName(ctx *cli.Context, stdin any) (name string, given bool, err error)
 	arg := ctx.Args().Present()
 	switch {
 	case arg && ctx.IsSet("patch"):
-		return "", false, fault.Usage("give one of them", "--patch and %q are mutually exclusive", ctx.Args().First())
+		return "", false, fault.Usage("use only one of them", "--patch and %q are mutually exclusive", ctx.Args().First())
 	case arg:
 		return ctx.Args().First(), true, nil
 	case ctx.IsSet("patch"):
@@ -118,7 +118,7 @@ func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Re
 	}
 	// In a script, an empty goal is a variable that was not set.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
-		return req, fault.Usage("say what the change is for, or leave --goal out", "the goal is empty")
+		return req, fault.Usage("say what the change is for, or omit --goal", "the goal is empty")
 	}
 	n, err := set.Candidates()
 	if err != nil {
@@ -136,7 +136,7 @@ func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Re
 func excludes(ctx *cli.Context, with, why string, flags ...string) error {
 	for _, flag := range flags {
 		if ctx.IsSet(flag) {
-			return fault.Usage("leave --"+flag+" out: "+why, "--%s and --%s are mutually exclusive", with, flag)
+			return fault.Usage("omit --"+flag+": "+why, "--%s and --%s are mutually exclusive", with, flag)
 		}
 	}
 	return nil
@@ -150,7 +150,7 @@ func patchOnly(ctx *cli.Context) error {
 		}
 	}
 	if len(ctx.StringSlice("file")) > 1 {
-		return fault.Usage("name the one default file for blocks without a path", "--patch takes one --file")
+		return fault.Usage("name only one default file for blocks without a path", "--patch takes one --file")
 	}
 	return nil
 }

@@ -36,9 +36,9 @@ func Command(line *cmdline.Line, own Rebuilds) *cli.Command {
 			{
 				Name: "gc", Usage: "remove what dead processes left behind",
 				Description: "Settles interrupted runs and promotions, removes containers whose process is dead, and\n" +
-					"all but the newest snapshot of each workspace. Runs that go on are left alone.\n\n" +
+					"all but the newest snapshot of each workspace. Active runs are left alone.\n\n" +
 					cmdline.Examples("agent sandbox gc", "free disk space", "agent sandbox gc --kept", "and memory"),
-				Flags:  []cli.Flag{&cli.BoolFlag{Name: "kept", Usage: "remove what `agent sandbox exec --keep` left too", DisableDefaultText: true}},
+				Flags:  []cli.Flag{&cli.BoolFlag{Name: "kept", Usage: "also remove what `agent sandbox exec --keep` left", DisableDefaultText: true}},
 				Action: c.sandboxCollect,
 			},
 		},
@@ -52,15 +52,15 @@ func (c command) sandboxRunCommand() *cli.Command {
 		Name: "run", Usage: "prove a patch, or find one for a goal, then write it to the workspace", ArgsUsage: "[PATCH]",
 		Description: "Takes a snapshot of the workspace, applies the patch in a throwaway container, and runs\n" +
 			"format, lint, types, the smoke test and the workspace's tests there. Only a patch that\n" +
-			"introduces no new problems is written back, after a question, or with --yes.\n" +
-			"PATCH is a file or - for standard input, the default where that is a pipe: edit blocks\n" +
-			"(<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff, a *** Begin Patch, JSON edits, or whole\n" +
-			"files in fences under their names. Without one a model is asked for it, and for repairs when it fails; --goal says what for, else the first\n" +
-			"open item of .agent/DIRECTIVES.md does, else the model reviews a file, and may propose a\n" +
-			"feature when it finds nothing. A feature is kept as a proposal, and written when a person at\n" +
-			"the terminal says so, with --proposal or with --features: never by --yes alone. A question\n" +
-			"that nobody answers ends the run as awaiting approval, exit code 4; `agent runs apply` takes\n" +
-			"it up. What a run may spend is capped: see `agent config`.\n\n" + cmdline.Examples(
+			"introduces no new problems is written back, after a question, or with --yes. PATCH is a file,\n" +
+			"or - for standard input, the default if that is a pipe: edit blocks (<EDIT file=\"…\"> or\n" +
+			"<<<<<<< SEARCH), a unified diff, a *** Begin Patch, JSON edits, or whole files in fences under\n" +
+			"their names. Without PATCH a model is asked for one, and for repairs if it fails. --goal names\n" +
+			"the task, else the first open item of .agent/DIRECTIVES.md does; else the model reviews a\n" +
+			"file, and may propose a feature if it finds nothing. A feature is kept as a proposal, and\n" +
+			"written if a person at the terminal says so, with --proposal or with --features: never by\n" +
+			"--yes alone. A question without an answer ends the run as awaiting approval, exit code 4;\n" +
+			"`agent runs apply` takes it up. What a run may spend is capped: see `agent config`.\n\n" + cmdline.Examples(
 			"agent sandbox run change.diff", "prove, show the diff, ask",
 			"git diff main fix | agent sandbox run --no-promote", "prove only",
 			"agent sandbox run change.diff --yes --json", "for scripts: never asks",
@@ -70,12 +70,12 @@ func (c command) sandboxRunCommand() *cli.Command {
 			"agent sandbox run change.diff --commit -m 'Round up'", "and commit it",
 			"agent sandbox run change.diff --branch round-up", "commit it to a branch, not to the workspace",
 			"agent sandbox run --proposal 3", "apply a proposed change",
-			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, no model asked"),
+			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, without a model"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "the same as PATCH: read it from `FILE`, - for standard input"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
-			&cli.StringSliceFlag{Name: "file", Usage: "default file `PATH` for blocks without a path; without a patch the file to work on, and with more of them what to read too"},
+			&cli.StringSliceFlag{Name: "file", Usage: "default file `PATH` for blocks without a path; without a patch the file to work on; if repeated, the others are read too"},
 		}, cmdline.ModelFlags(), []cli.Flag{
 			&cli.BoolFlag{Name: "no-feature", Usage: "a review that finds nothing proposes no feature", DisableDefaultText: true},
 			&cli.StringFlag{Name: "proposal", Usage: "take up proposal `N` of `agent proposals list`"},
@@ -99,7 +99,7 @@ func (c command) sandboxRun(ctx *cli.Context) error {
 		return err
 	}
 	if name := ctx.String("sarif"); name == "-" {
-		return fault.Usage("name a file: --sarif FILE", "--sarif -: standard output tells the result")
+		return fault.Usage("name a file: --sarif FILE", "--sarif -: standard output is for the result")
 	} else if err := sarif.CheckFile(name); err != nil {
 		return err
 	}

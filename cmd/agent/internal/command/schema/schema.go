@@ -61,7 +61,7 @@ func (c command) schema(ctx *cli.Context) error {
 			if near := cmdline.Nearest(name, slices.Sorted(maps.Keys(rows))); near != "" {
 				next = "did you mean `agent schema " + near + "`?"
 			}
-			return fault.Usage(next, "there is no schema %q", name)
+			return fault.Usage(next, "unknown schema %q", name)
 		}
 		_, err = c.Stdout.Write(text)
 		return err

@@ -42,7 +42,7 @@ func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 	}
 	// No one is asked: a reader of the diff would have to notice what one such line undoes.
 	if never := diff.Refused(); len(never) > 0 {
-		a.rebuild.cause = fault.Policy("leave it out; `agent self rebuild` without a change builds what you wrote yourself, at a terminal",
+		a.rebuild.cause = fault.Policy("omit it; `agent self rebuild` without a change builds what you wrote yourself, at a terminal",
 			"no run may propose this for the agent itself: %s", term.CleanLine(strings.Join(never, "; ")))
 		return run.Answer{Decision: run.Skip, By: a.rebuild.cause.Error()}, nil
 	}

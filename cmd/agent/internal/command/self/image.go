@@ -60,7 +60,7 @@ func refused(j *selfbuild.Journal, err error) error {
 	if err == nil || errors.As(err, &engine) || errors.As(err, &database) || j.State().Attempt != nil || j.Succeeded() {
 		return err
 	}
-	next := "see `agent self status`; the image from before is current"
+	next := "see `agent self status`; the previous image is current"
 	// Before these phases nothing was written, and there would be nothing to undo.
 	if last := j.State().Past; len(last) > 0 && (last[0].Phase == selfbuild.Swap || last[0].Phase == selfbuild.Trial) {
 		next += ", and `agent undo` takes the change back" // it was written before the tags moved

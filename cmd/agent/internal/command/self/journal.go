@@ -27,7 +27,7 @@ func home(c *cmdline.Line) (string, error) {
 	if !filepath.IsAbs(dir) { // the XDG specification ignores relative paths
 		user := c.Getenv("HOME")
 		if user == "" {
-			return "", fault.Usage("set HOME, or XDG_STATE_HOME", "there is no place for the agent's versions")
+			return "", fault.Usage("set HOME, or XDG_STATE_HOME", "there is no directory for the agent's versions")
 		}
 		dir = filepath.Join(user, ".local", "state")
 	}

@@ -102,7 +102,7 @@ func checkRepository(dir string) error {
 		return fault.Usage(next, "%s is not the agent's repository: %w", dir, err)
 	}
 	if module := modfile.ModulePath(text); module != "agent" {
-		return fault.Usage(next, "%s is not the agent's repository: its go.mod is of the module %q", dir, module)
+		return fault.Usage(next, "%s is not the agent's repository: its go.mod names the module %q", dir, module)
 	}
 	for _, program := range []string{"agent", "guest"} {
 		info, err := os.Stat(filepath.Join(dir, "cmd", program))
@@ -154,7 +154,7 @@ func request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 // image on trial would come from a source that exists nowhere.
 func checkPromotes(set config.Settings) error {
 	if set.On("no_promote") {
-		return fault.Usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
+		return fault.Usage("omit no_promote", "a rebuild of the agent writes its change to the workspace")
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (r *rebuild) take(ctx context.Context, err error, changed bool) error {
 		return err
 	}
 	// Whatever the error was, the change is in the workspace without an image.
-	return fault.Infra("see `agent doctor`, and run again; or `agent undo` takes the change back, which was written", "%w", err)
+	return fault.Infra("see `agent doctor`, and run again; or take back the written change with `agent undo`", "%w", err)
 }
 
 // asItIs builds the workspace without a change, if a person or --yes wants it. A difference from the current version

@@ -32,20 +32,20 @@ func Command(line *cmdline.Line) *cli.Command {
 			// In the order of use: make one, see how it went, go back, see what exists.
 			c.rebuildCommand(),
 			{
-				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[selfbuild.State]("self", 1))},
-				Description: "Settles what a killed rebuild left: its tags go back.\n\n" + cmdline.Examples("agent self status", "after a kill, or to know the version"),
+				Name: "status", Usage: "show which image is current, and how the last rebuild ended", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[selfbuild.State]("self", 1))},
+				Description: "Settles what a killed rebuild left: its tags are moved back.\n\n" + cmdline.Examples("agent self status", "after a kill, or to know the version"),
 				Action:      c.status,
 			},
 			{
 				Name: "rollback", Usage: "make the previous image current again",
 				Description: "Moves the tags agent:current and agent:previous. The workspace and the database stay as they are.\n\n" +
-					cmdline.Examples("agent self rollback", "the version before; again: back"),
+					cmdline.Examples("agent self rollback", "the previous version; again to go back"),
 				Action: c.rollback,
 			},
 			{
 				Name: "list", Usage: "list the versions that are kept", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]selfbuild.Version]("versions", 1))},
-				Description: "Of each version the image and the source are kept, outside of the workspace.\n\n" +
-					cmdline.Examples("agent self list", "what could be gone back to"),
+				Description: "The image and the source of each version are kept outside of the workspace.\n\n" +
+					cmdline.Examples("agent self list", "the versions to go back to"),
 				Action: c.list,
 			},
 		},
@@ -58,13 +58,13 @@ func Command(line *cmdline.Line) *cli.Command {
 func (c command) rebuildCommand() *cli.Command {
 	return &cli.Command{
 		Name: "rebuild", Usage: "prove a change of the agent's own source, and build the next image from it",
-		Description: "The workspace is the agent's own repository. The change goes through the gate; then the image is\n" +
-			"built without a network from the proven tree, and proves itself: its doctor, its migrations on a copy\n" +
-			"of the schema, and a battery of runs whose verdicts must be those of the current image. Then the\n" +
-			"change is written, agent:current moves, and the image is on trial: one bad answer and all goes back.\n" +
+		Description: "The workspace is the agent's own repository. The change goes through the gate; then the image is built\n" +
+			"without a network from the proven tree, and proves itself: its doctor, its migrations on a copy of the\n" +
+			"schema, and a battery of runs whose verdicts must be those of the current image. Then the change is\n" +
+			"written, agent:current moves, and the image is on trial: after one bad answer it is rolled back.\n" +
 			"Without a change the workspace is built as it is. A change needs a person at a terminal who has seen\n" +
-			"its diff: neither --yes nor --allow approves it. The setting self.unattended lets --yes approve what\n" +
-			"does not judge, build or take back the agent, and reaches no further than its package.\n\n" + cmdline.Examples(
+			"its diff: neither --yes nor --allow approves it. The setting self.unattended lets --yes approve a\n" +
+			"change of what does not judge, build or take back the agent, if it reaches no further than its package.\n\n" + cmdline.Examples(
 			"agent self rebuild --yes", "the first image",
 			"agent self rebuild --patch change.diff", "prove, ask, build, swap",
 			"agent self rebuild --goal 'name the run in every message'", "have a model find the change"),
@@ -117,7 +117,7 @@ func (c command) status(ctx *cli.Context) error {
 		if state.Attempt != nil {
 			return settled
 		}
-		fmt.Fprintln(c.Stderr, "agent: no engine answers: whether the images are still there was not looked at")
+		fmt.Fprintln(c.Stderr, "agent: no engine answers, so it was not checked whether the images still exist")
 	}
 	if set.On("json") {
 		return term.PrintJSON(c.Stdout, state)

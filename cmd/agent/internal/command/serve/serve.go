@@ -41,19 +41,19 @@ func Command(line *cmdline.Line) *cli.Command {
 		Name: "serve", Usage: "do what people on a forge ask for: by comments, labels and assigned issues",
 		Description: "Takes the webhooks of GitHub, Gitea, Forgejo or GitLab on " + bot.HookPath + ", signed with AGENT_SERVE_SECRET, or asks\n" +
 			"the forge for comments (--poll). A comment whose first line is /agent fix, review, integrate, run or stop,\n" +
-			"the label `agent`, or an issue that is assigned to the agent's account is a job, where who asked may write\n" +
-			"to the repository or stands in serve.people. Jobs are done by `agent pr run`, `review` and `fix-ci`, one\n" +
-			"after the other, within the limits of serve.*, and answered where they were asked for. They stand in\n" +
-			"Postgres: a restart carries them on, nothing is done twice, and several of these may share the work.\n" +
+			"the label `agent`, or an issue that is assigned to the agent's account is a job, if the person who asked may write\n" +
+			"to the repository or is listed in serve.people. Jobs are done by `agent pr run`, `review` and `fix-ci`, one\n" +
+			"after the other, within the limits of serve.*, and answered where they were asked for. They are kept in\n" +
+			"Postgres: a restart continues them, nothing is done twice, and several processes may share the work.\n" +
 			"Texts of issues and comments are data: no word in them widens a limit or approves anything.\n\n" + cmdline.Examples(
 			"agent serve --repo shop/till", "webhooks on "+defaultAddress,
 			"agent serve --repo shop/till --repo shop/web --http 127.0.0.1:9000", "two repositories, another port",
-			"agent serve --repo shop/till --poll 1m", "where the forge cannot reach this machine",
-			"agent sql v_bot_jobs", "what was asked, and what became of it"),
+			"agent serve --repo shop/till --poll 1m", "if the forge cannot reach this machine",
+			"agent sql v_bot_jobs", "what was asked for, and how it ended"),
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "repo", Usage: "serve `OWNER/NAME`; may be repeated"},
-			&cli.StringFlag{Name: "http", Value: defaultAddress, Usage: "serve by HTTP on `ADDR`; port 0 takes a free one"},
-			&cli.DurationFlag{Name: "poll", Usage: "ask the forge for comments every `DURATION`, 10s or more; without a secret no webhooks are taken", DefaultText: "never"},
+			&cli.StringFlag{Name: "http", Value: defaultAddress, Usage: "serve HTTP on `ADDR`; port 0 picks a free one"},
+			&cli.DurationFlag{Name: "poll", Usage: "ask the forge for comments every `DURATION`, 10s or more; without a secret no webhooks are accepted", DefaultText: "never"},
 		},
 		Action: c.serve,
 	}
@@ -80,11 +80,11 @@ func (c command) serve(ctx *cli.Context) error {
 	poll, secret := ctx.Duration("poll"), set["serve.secret"].Text
 	switch {
 	case len(ctx.StringSlice("repo")) == 0:
-		return fault.Usage("name what is served: agent serve --repo OWNER/NAME", "no repository was named")
+		return fault.Usage("name a repository to serve: agent serve --repo OWNER/NAME", "no repository was named")
 	case poll != 0 && poll < leastPoll:
-		return fault.Usage("give 10s or more", "--poll %v", poll)
+		return fault.Usage("use 10s or more", "--poll %v", poll)
 	case secret == "" && poll == 0:
-		return fault.Usage("set AGENT_SERVE_SECRET to what the forge signs its webhooks with, or ask it with --poll 1m", "nobody could ask for anything")
+		return fault.Usage("set AGENT_SERVE_SECRET to what the forge signs its webhooks with, or poll the forge with --poll 1m", "there is neither a webhook secret nor --poll: no request could arrive")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		v := &service{command: c, set: set}
@@ -155,11 +155,11 @@ func (v *service) prepare(ctx context.Context, s *wire.Session, names []string) 
 func (v *service) listen(ctx context.Context, addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fault.Usage("give one as "+defaultAddress, "invalid address %q", addr)
+		return nil, fault.Usage("use e.g. "+defaultAddress, "invalid address %q", addr)
 	}
 	// GitLab does not sign but sends its secret: anyone who overhears it can send whatever they want.
 	if ip := net.ParseIP(host); v.kind == forge.GitLab && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fault.Policy("have a proxy that speaks TLS pass them on to "+defaultAddress, "GitLab would send its secret to %s in the clear", addr)
+		return nil, fault.Policy("have a TLS proxy pass webhooks on to "+defaultAddress, "GitLab would send its secret to %s in the clear", addr)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {

@@ -124,7 +124,7 @@ func TestWhatCannotBeServedIsRefused(t *testing.T) {
 		args []string
 	}{
 		{env, "no repository was named", run.ExitUsage, nil},
-		{with("AGENT_SERVE_SECRET", ""), "nobody could ask for anything", run.ExitUsage, []string{"--repo", "shop/till"}},
+		{with("AGENT_SERVE_SECRET", ""), "there is neither a webhook secret nor --poll", run.ExitUsage, []string{"--repo", "shop/till"}},
 		{env, "--poll 1s", run.ExitUsage, []string{"--repo", "shop/till", "--poll", "1s"}},
 		{env, `invalid address "here"`, run.ExitUsage, []string{"--repo", "shop/till", "--http", "here"}},
 		{env, "not the address of a repository", run.ExitUsage, []string{"--repo", "no name"}},

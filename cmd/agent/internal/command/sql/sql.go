@@ -33,10 +33,10 @@ func Command(line *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "sql", Usage: "query run history with SQL", ArgsUsage: "[QUERY]",
 		Description: "Runs one query as a role that may only read views. The name of a view alone shows its newest\n" +
-			"100 rows. Without QUERY it lists the views; on a terminal it opens psql, where that is\n" +
+			"100 rows. Without QUERY it lists the views; on a terminal it opens psql, if that is\n" +
 			"installed, with the rights of that role until you give them up with SET ROLE.\n\n" + cmdline.Examples(
 			"agent sql --json", "the views, and what each answers",
-			"agent sql v_stuck", "what does not go on by itself",
+			"agent sql v_stuck", "what does not continue on its own",
 			"agent sql 'select * from v_runs limit 5'", "a table",
 			"agent sql --csv 'select * from v_gates' > gates.csv", "for other tools"),
 		Flags: []cli.Flag{
@@ -63,7 +63,7 @@ func (c command) sql(ctx *cli.Context) error {
 		return fault.Usage("choose one", "--csv and --json are mutually exclusive")
 	}
 	if ctx.Duration("timeout") < time.Millisecond {
-		return fault.Usage("write it as 30s or 5m", "--timeout: %v is no time to answer in", ctx.Duration("timeout"))
+		return fault.Usage("use e.g. 30s or 5m", "--timeout %v is too short", ctx.Duration("timeout"))
 	}
 	// The query is one argument: quoting it is up to the shell.
 	query := strings.TrimSpace(ctx.Args().First())
@@ -175,7 +175,7 @@ func newest(views []query.View, name string) (query string, err error) {
 	if near := cmdline.Nearest(name, names); near != "" {
 		next = "did you mean `agent sql " + near + "`?"
 	}
-	return "", fault.Usage(next, "there is no view %s", name)
+	return "", fault.Usage(next, "unknown view %s", name)
 }
 
 // printViews lists the views with their columns, and queries to start with.

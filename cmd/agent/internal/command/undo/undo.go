@@ -32,13 +32,13 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "undo", Usage: "undo an applied change", ArgsUsage: "[RUN]",
-		Description: "Puts the files of a promotion back as they were, all of them or none. Where a text was\n" +
-			"edited since, by later runs or by hand, these edits are kept and merged. Where they touch\n" +
-			"what is undone, or leave no line between, or the file is binary, gone, renamed or of\n" +
-			"another mode since, it is a conflict, exit code 6: it names the file, the lines and who\n" +
-			"edited them, and nothing is written. An undo is not proved again: look at a merged one.\n" +
-			"Without RUN the last promotion of the workspace is meant. Needs no engine when\n" +
-			"AGENT_DATABASE_URL names a database.\n\n" + cmdline.Examples(
+		Description: "Puts the files of a promotion back as they were, all of them or none. If a text was edited\n" +
+			"since, by later runs or by hand, these edits are kept and merged. If they touch what is\n" +
+			"undone, or leave no line between, or the file is binary, gone, renamed or of another mode\n" +
+			"since, it is a conflict, exit code 6: it names the file, the lines and who edited them, and\n" +
+			"nothing is written. An undo is not proved again: look at a merged one. Without RUN, the last\n" +
+			"promotion of the workspace is undone. Needs no engine if AGENT_DATABASE_URL names a\n" +
+			"database.\n\n" + cmdline.Examples(
 			"agent undo", "show what would change, then ask",
 			"agent undo 1k3f --yes", "for scripts: never asks"),
 		Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.YesFlag("write without asking"), cmdline.JSONFlag(cmdline.RunDocument())},
@@ -87,7 +87,7 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 	case len(m.Conflicts) > 0:
 		return s.Runner(nil).Undo(ctx, of, place, m.Changes, &run.Problem{
 			Kind: run.ProblemConflict, Next: "undo the later runs first, the newest first, or edit by hand: " + show,
-			Message: fmt.Sprintf("run %s cannot be taken back from under later edits: %s; nothing was written", of.ID, strings.Join(m.Conflicts, "; ")),
+			Message: fmt.Sprintf("run %s cannot be undone beneath later edits: %s; nothing was written", of.ID, strings.Join(m.Conflicts, "; ")),
 		}), nil
 	case m.Changes.Empty():
 		return run.Document{}, fault.Usage(show, "nothing of run %s is left to undo: its files are as they were before it", of.ID)
@@ -101,7 +101,7 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 	doc := s.Runner(nil).Undo(ctx, of, place, m.Changes, nil)
 	// The files are back. That the memory still mentions the change is reported, but is no failure.
 	if err := s.Unlearn(ctx, of.ID, doc); err != nil {
-		fmt.Fprintf(line.Stderr, "agent: the memory still tells of it: %s\nnext: see `agent memory show`\n", term.CleanLine(err.Error()))
+		fmt.Fprintf(line.Stderr, "agent: the memory still mentions it: %s\nnext: see `agent memory show`\n", term.CleanLine(err.Error()))
 	}
 	return doc, nil
 }
@@ -126,7 +126,7 @@ func undoable(ctx context.Context, s *wire.Session, prefix, dir string) (run.Rec
 	case d.Promotion == nil || d.Promotion.Status != run.Committed:
 		return d.Record, run.Promotion{}, fault.Usage(next, "run %s promoted nothing", d.ID)
 	case d.UndoneBy != "":
-		return d.Record, run.Promotion{}, fault.Usage(next, "run %s was undone by run %s already", d.ID, d.UndoneBy)
+		return d.Record, run.Promotion{}, fault.Usage(next, "run %s was already undone by run %s", d.ID, d.UndoneBy)
 	}
 	p, err := s.DB.PromotionOf(ctx, d.ID)
 	return d.Record, p, err
@@ -147,7 +147,7 @@ func (c command) confirm(ctx context.Context, yes bool, of run.Record, back work
 	checkpoint.Preview(&c.Console, back.Diff(), "`agent runs diff "+of.ID+"` shows what is undone")
 	switch said, err := checkpoint.Confirm(ctx, &c.Console, ""); {
 	case err != nil:
-		return fault.Policy(next, "the terminal gave no answer")
+		return fault.Policy(next, "no answer from the terminal")
 	case !said:
 		return fault.Policy("nothing was written", "undo of run %s was not approved", of.ID)
 	}

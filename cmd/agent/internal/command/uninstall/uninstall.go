@@ -44,11 +44,11 @@ func Command(line *cmdline.Line) *cli.Command {
 func (c command) command() *cli.Command {
 	return &cli.Command{
 		Name: "uninstall", Usage: "remove what the agent keeps on this machine",
-		Description: "Removes containers, images, build cache and caches: they are made again when needed. With --all also\n" +
-			"the record of every run in the agent's own Postgres, what undo needs, state and configuration.\n" +
-			"The program itself, a database named by AGENT_DATABASE_URL and the .agent directories in\n" +
-			"workspaces stay. Refused while the agent is at work. To keep the record, first:\n" +
-			"`pg_dump \"$(agent db url)\" > agent.sql`.\n\n" + cmdline.Examples(
+		Description: "Removes containers, images, build cache and caches; they are made again when needed. With\n" +
+			"--all it also removes the record of every run in the agent's own Postgres, what undo needs,\n" +
+			"state and configuration. The program itself, a database named by AGENT_DATABASE_URL and the\n" +
+			".agent directories in workspaces stay. It is refused while the agent is at work. To keep the\n" +
+			"record, first run `pg_dump \"$(agent db url)\" > agent.sql`.\n\n" + cmdline.Examples(
 			"agent uninstall --all --dry-run", "list all that the agent keeps",
 			"agent uninstall", "free the space, keep record and configuration",
 			"agent uninstall --all", "leave nothing, before the package is removed"),

@@ -55,16 +55,16 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "watch", Usage: "prove the working tree whenever it settles",
-		Description: "As you or a coding agent edit, what lies in the working tree is proved against HEAD each time it\n" +
-			"was left alone for a while, and one line says how it stands. It writes nothing to the workspace;\n" +
-			"what git ignores is not looked at. Ctrl-C ends it. With --json each state is a line of JSON, for\n" +
-			"editors. With --once it ends with the first verdict, and the exit code of that.\n\n" + cmdline.Examples(
-			"agent watch", "beside an editor",
+		Description: "As you or a coding agent edit, the working tree is proved against HEAD each time it was left\n" +
+			"alone for a while, and one line shows its state. Nothing is written to the workspace; what\n" +
+			"git ignores is not looked at. Ctrl-C ends it. With --json each state is a line of JSON, for\n" +
+			"editors. With --once it ends with the first verdict, and with its exit code.\n\n" + cmdline.Examples(
+			"agent watch", "next to an editor",
 			"agent watch --once", "prove what is not committed yet",
 			"agent watch --json --settle 5s", "for an editor"),
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.DurationFlag{Name: "settle", Value: 2 * time.Second, Usage: "prove what did not change for `TIME`"},
+			&cli.DurationFlag{Name: "settle", Value: 2 * time.Second, Usage: "prove once nothing has changed for `TIME`"},
 			&cli.BoolFlag{Name: "once", Usage: "end with the first verdict", DisableDefaultText: true},
 			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(cmdline.Document[State]("watch", 1)),
 		},
@@ -160,7 +160,7 @@ func (w *watching) watch(ctx context.Context) error {
 			return w.ended(ctx)
 		case err != nil && err.Error() != broken:
 			broken = err.Error()
-			if err := w.show(State{State: "unjudged", Error: &run.Problem{Message: broken, Next: "it is looked at again"}}); err != nil {
+			if err := w.show(State{State: "unjudged", Error: &run.Problem{Message: broken, Next: "it is checked again"}}); err != nil {
 				return err
 			}
 		case err == nil && broken != "" && there == judged: // unchanged since then

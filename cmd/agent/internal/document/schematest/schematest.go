@@ -299,7 +299,7 @@ func Validate(schema []byte, doc any) error {
 	}
 	top, ok := parsed.(map[string]any)
 	if !ok {
-		return fmt.Errorf("the schema is no object")
+		return fmt.Errorf("the schema is not an object")
 	}
 	if defs, ok := top["$defs"].(map[string]any); ok {
 		for _, def := range defs {
