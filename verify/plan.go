@@ -66,8 +66,7 @@ func (s *session) run(ctx context.Context) {
 	s.repeat(ctx)
 	s.predate(ctx)
 	s.confirm(ctx)
-	s.weigh(ctx)
-	s.contradict(ctx)
+	s.measure(ctx)
 	s.unsilence(ctx)
 }
 

@@ -9,6 +9,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/contrary"
 	"agent/verify/trial"
 )
 
@@ -18,11 +19,27 @@ const (
 	leastWeigh = 10 * time.Second
 )
 
-// weigh measures rewritten tests by mutants, after everything else is done and if nothing counts against the candidate.
-func (s *session) weigh(ctx context.Context) {
+// measure finds out what the tests are worth, after everything else is done and if nothing counts against the candidate. Mutants and
+// altered expected values do not depend on each other, so they are tried at the same time. Tests that mutants have shown to prove
+// less are held for that alone.
+func (s *session) measure(ctx context.Context) {
 	if !s.results.passed() {
 		return
 	}
+	asked := make(chan map[string]*contrary.Question, 1)
+	go func() { asked <- s.contradict(ctx) }()
+	s.weigh(ctx)
+	questions := <-asked
+	if !s.results.passed() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(questions)) {
+		s.results.contradicted(name, questions[name])
+	}
+}
+
+// weigh measures rewritten tests by mutants.
+func (s *session) weigh(ctx context.Context) {
 	todo := s.results.weighings(s.earlier(ctx))
 	for _, name := range slices.Sorted(maps.Keys(todo)) {
 		if s.weighOne(ctx, checkNamed(name), todo[name]); ctx.Err() == nil {
