@@ -40,8 +40,11 @@ func parseIdentity(text string) (identity, error) {
 	space, err1 := strconv.ParseUint(part[2], 10, 64)
 	pid, err2 := strconv.Atoi(part[3])
 	start, err3 := strconv.ParseUint(part[4], 10, 64)
-	if err := errors.Join(err1, err2, err3); err != nil || pid <= 0 {
-		return identity{}, fmt.Errorf("owner %q has no valid numbers: %w", text, err)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return identity{}, fmt.Errorf("owner %q: %w", text, err)
+	}
+	if pid <= 0 {
+		return identity{}, fmt.Errorf("owner %q: %d is not a process", text, pid)
 	}
 	return identity{host: part[0], boot: part[1], space: space, pid: pid, start: start}, nil
 }
