@@ -109,7 +109,7 @@ func TestPromptsOfTheWorkspaceAreReported(t *testing.T) {
 			return c
 		}
 		b.Runner.Emit = func(e run.Event) {
-			if strings.HasPrefix(e.Note, "prompts of") {
+			if strings.HasPrefix(e.Note, "using the prompts of") {
 				said += e.Note
 			}
 		}
