@@ -70,7 +70,7 @@ func TestCommandsOfRoots(t *testing.T) {
 		}
 		return strings.Join(append(box.Ran[0].Args, box.Ran[1].Args...), " "), box.Ran[0].Env
 	}
-	const want = "/usr/bin/python3 -B /agent/run_tests.py /tmp/agent-tests.jsonl -q --continue-on-collection-errors --maxfail=0 --color=no --tb=short" +
+	const want = "/usr/bin/python3 -s -B /agent/run_tests.py /tmp/agent-tests.jsonl -q --continue-on-collection-errors --maxfail=0 --color=no --tb=short" +
 		" -o cache_dir=/tmp/pytest_cache" +
 		" /usr/bin/mypy --output json --error-summary --check-untyped-defs --explicit-package-bases --namespace-packages" +
 		" --disable-error-code import-untyped --cache-dir /tmp/mypy --no-sqlite-cache ."

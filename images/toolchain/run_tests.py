@@ -1,6 +1,6 @@
 """Run pytest and record what happened, one JSON object a line, in a file.
 
-    python3 run_tests.py RECORD [pytest arguments]
+    python3 -s run_tests.py RECORD [pytest arguments]
 
 The record is the result; what pytest prints is for people, and a test can
 print anything. Records, in the order in which they are written:
@@ -388,7 +388,7 @@ def main():
     if loaded and code == pytest.ExitCode.USAGE_ERROR and not os.path.getsize(sys.argv[1]):
         os.remove(sys.argv[1])
         os.chdir(top)
-        os.execve(sys.executable, [sys.executable, "-B", *sys.argv], {**env, "AGENT_TEST_PLUGINS": "off"})
+        os.execve(sys.executable, [sys.executable, "-s", "-B", *sys.argv], {**env, "AGENT_TEST_PLUGINS": "off"})
     return code
 
 

@@ -157,3 +157,23 @@ func TestProgramsThatTestsStartFindTheProject(t *testing.T) {
 		})
 	}
 }
+
+// In the box of a suite pytest may be started again. What the workspace has interpreters run when they start, and what the first run
+// left in the user's own directories, does not come before the recorder then.
+func TestTheNextRunBeginsWithoutTheWorkspace(t *testing.T) {
+	t.Parallel()
+	const custom = "import sys\nif any('run_tests.py' in a for a in sys.orig_argv):\n    open('/tmp/loaded', 'a').write(__name__ + ' ')\n"
+	b := checktest.NewBench(t, map[string]string{
+		"pyproject.toml": "[project]\nname = 'shop'\n", "src/sitecustomize.py": custom, "src/usercustomize.py": custom,
+		"test_all.py": "import os\nimport shutil\nimport site\n\n\ndef test_clean():\n    assert not os.path.exists('/tmp/loaded'), open('/tmp/loaded').read()\n" +
+			"    os.makedirs(site.getusersitepackages(), exist_ok=True)\n    shutil.copy('src/usercustomize.py', site.getusersitepackages())\n",
+	}, sandbox.Limits{})
+	for range 2 {
+		if out := Pytest.Run(t.Context(), b); !strings.Contains(out.Detail, "1 passed") {
+			t.Fatalf("%s: %s", out.Detail, out.Output)
+		}
+		if err := b.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -59,7 +59,8 @@ func testsCommand(b check.Bench, roots []string, root string, o testOptions, to 
 		env[envTestFiles] = strings.Join(named, "\n")
 	}
 	args := []string{
-		b.Tools.Python, "-B", b.Tools.Tests, to, "-q", "--continue-on-collection-errors", "--maxfail=0",
+		// -s: a directory that tests can write to has no say in how the next run begins.
+		b.Tools.Python, "-s", "-B", b.Tools.Tests, to, "-q", "--continue-on-collection-errors", "--maxfail=0",
 		"--color=no", "--tb=short", "-o", "cache_dir=/tmp/pytest_cache",
 	}
 	args = slices.Concat(args, o.forced, o.asked)

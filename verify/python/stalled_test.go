@@ -72,7 +72,7 @@ func TestATestThatWaitsForNothingIsInterrupted(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, map[string]string{"test_all.py": waiting}, sandbox.Limits{})
 	res, _, _ := b.Command(t.Context(), guest.Command{
-		Args: []string{b.Tools.Python, "-B", b.Tools.Tests, "/tmp/record", "-q"}, Dir: check.Work, Env: map[string]string{"AGENT_TEST_PATIENCE": "3,2"}, Collect: []string{"/tmp/record"},
+		Args: []string{b.Tools.Python, "-s", "-B", b.Tools.Tests, "/tmp/record", "-q"}, Dir: check.Work, Env: map[string]string{"AGENT_TEST_PATIENCE": "3,2"}, Collect: []string{"/tmp/record"},
 	})
 	run, err := check.ParseRecord(res.Files["/tmp/record"])
 	if err != nil || !run.Finished {
