@@ -37,7 +37,7 @@ type filedTask struct {
 // fileHead explains the file to the person who edits it.
 const fileHead = `# A plan. Tasks that are done are not shown and stay as they are; a task deleted here is dropped from the plan.
 #   files       are changed, creates are new; a task that touches other files is held
-#   depends_on  are the numbers of the tasks that must be done first
+#   depends_on  are the numbers of the tasks that it waits for
 #   role        worker, librarian or fixer; see "agent roles"
 #   accept      command must exit with status 0 in a box, without a shell; tests must exist; text is for the reviewer
 

@@ -28,7 +28,7 @@ func TestRecipesAreReadAndNotShown(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"x":{"vendor":"nobody"}}`:    `x: vendor "nobody"`,
 		`{"x":{"npm":["a"]}}`:          "NAME@VERSION",
-		`{"x":{"allow":["http://a"]}}`: "no port",
+		`{"x":{"allow":["http://a"]}}`: "not a port",
 		`{`:                            "unexpected end",
 	} {
 		if err := k.set(&values{}, text); err == nil || !strings.Contains(err.Error(), want) {

@@ -29,8 +29,8 @@ func TestWhatEndsAQuestionIsToldAndClassified(t *testing.T) {
 		{&llm.ExhaustedError{Attempts: 1, Last: refused}, false, "does not accept a key", "GEMINI_API_KEYS"},
 		{&llm.ExhaustedError{Attempts: config.MaxAttempts, Last: refused}, true, "after 16 attempts", "GEMINI_API_KEYS"},
 		{&llm.ExhaustedError{}, false, "no model answered", "add a provider"},
-		{llm.NewError(llm.Truncated, "gemini", "m", "cut"), true, "reached its bound", "smaller change"},
-		{fmt.Errorf("ask: %w", llm.ErrHoldsKey), false, "holds a key", "remove it"},
+		{llm.NewError(llm.Truncated, "gemini", "m", "cut"), true, "reached its token limit", "smaller change"},
+		{fmt.Errorf("ask: %w", llm.ErrHoldsKey), false, "contains an API key", "remove it"},
 		{fmt.Errorf("replay: %w", llm.ErrNotRecorded), false, "no answer is recorded", "as it was"},
 	} {
 		var stop *agent.StopError

@@ -26,7 +26,7 @@ func TestRepositoriesInOddStates(t *testing.T) {
 		b.write("b.sh", "echo 4\n")
 		b.git("add", "-A")
 	}
-	const asked, nothing = "not judged; the commit goes on", ""
+	const asked, nothing = "not judged; the commit continues", ""
 	for name, c := range map[string]struct {
 		prepare func(b *bench)
 		says    string

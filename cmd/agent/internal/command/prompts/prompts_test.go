@@ -95,7 +95,7 @@ func TestTheFirstLayerCounts(t *testing.T) {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
-	if out, log, err := d.run("diff", "PF"); err != nil || out != "" || !strings.Contains(log, "built in") {
+	if out, log, err := d.run("diff", "PF"); err != nil || out != "" || !strings.Contains(log, "built-in") {
 		t.Errorf("%q, %q, %v", out, log, err)
 	}
 	for _, args := range [][]string{{"show"}, {"show", "XX"}, {"show", "IF", "PP"}, {"diff", "XX"}, {"edit"}, {"edit", "IF"}} {

@@ -59,7 +59,7 @@ func TestAnArchiveHasNothingInstalledUnasked(t *testing.T) {
 		if (err != nil) != c.refused || err == nil && !s.NoInstall != c.installs {
 			t.Errorf("%+v: installs %v, %v", c, !s.NoInstall, err)
 		}
-		if err != nil && !strings.Contains(err.Error(), "unasked") {
+		if err != nil && !strings.Contains(err.Error(), "--install") {
 			t.Error(err)
 		}
 	}
