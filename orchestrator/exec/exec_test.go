@@ -162,7 +162,7 @@ func TestWhatDoesNotComeToItsEndIsNotJudged(t *testing.T) {
 		"the end of a box":  {benchBox{result: guest.Result{Killed: true}, found: good}, run.ExitFail, "ended its box"},
 		"no box":            {benchBox{runErr: errors.New("gone"), found: good}, run.ExitInfra, "run the command: gone"},
 		"too much":          {benchBox{foundBy: &workbench.ExtractError{Problem: "more than 10000 files changed"}}, run.ExitFail, "more than 10000 files"},
-		"too many deleted":  {benchBox{found: workbench.Extract{Gone: make([]string, workspace.MaxChanges+1)}}, run.ExitFail, "more than the 10000"},
+		"too many deleted":  {benchBox{found: workbench.Extract{Gone: make([]string, workspace.MaxChanges+1)}}, run.ExitFail, "a changeset may have 10000"},
 		"no way to tell":    {benchBox{foundBy: errors.New("half a stream")}, run.ExitInfra, "half a stream"},
 		"no removal":        {benchBox{found: good, closing: errors.New("stuck")}, run.ExitInfra, "remove the box: stuck"},
 		"what may not be":   {benchBox{found: changes(map[string]string{"sub/HEAD": "ref: refs/heads/main", "sub/objects/a": "a", "sub/refs/a": "a"})}, run.ExitApproval, "git"},

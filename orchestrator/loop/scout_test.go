@@ -162,11 +162,11 @@ func TestAPlanThatCannotBeMadeSaysWhatToDo(t *testing.T) {
 		"a directory":                      {pair, run.Request{Scope: []string{"lib"}}, "lib is a dir"},
 		"a huge file that was asked for":   {map[string]string{"a.py": huge}, run.Request{Scope: []string{"a.py"}}, "a.py is a file of 3000000 bytes"},
 		"a huge file alone":                {map[string]string{"a.py": huge}, run.Request{}, "no file to work on"},
-		"a binary file":                    {map[string]string{"a.py": "x\x00y"}, run.Request{Scope: []string{"a.py"}}, "a.py is not a text"},
-		"another encoding":                 {map[string]string{"a.py": "# caf\xe9\n"}, run.Request{Scope: []string{"a.py"}}, "a.py is not a text"},
-		"a binary file beside the target":  {map[string]string{"a.py": "x\n", "b.py": "\x00"}, run.Request{Scope: []string{"a.py", "b.py"}}, "b.py is not a text"},
-		"rules that are no text":           {map[string]string{"a.py": "x\n", "AGENTS.md": "\xff\xfe"}, run.Request{Scope: []string{"a.py"}}, "AGENTS.md is not a text"},
-		"a binary file that is the target": {map[string]string{"a.py": "\x00"}, run.Request{}, "a.py is not a text"},
+		"a binary file":                    {map[string]string{"a.py": "x\x00y"}, run.Request{Scope: []string{"a.py"}}, "a.py is not UTF-8 text"},
+		"another encoding":                 {map[string]string{"a.py": "# caf\xe9\n"}, run.Request{Scope: []string{"a.py"}}, "a.py is not UTF-8 text"},
+		"a binary file beside the target":  {map[string]string{"a.py": "x\n", "b.py": "\x00"}, run.Request{Scope: []string{"a.py", "b.py"}}, "b.py is not UTF-8 text"},
+		"rules that are no text":           {map[string]string{"a.py": "x\n", "AGENTS.md": "\xff\xfe"}, run.Request{Scope: []string{"a.py"}}, "AGENTS.md is not UTF-8 text"},
+		"a binary file that is the target": {map[string]string{"a.py": "\x00"}, run.Request{}, "a.py is not UTF-8 text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -234,12 +234,12 @@ func TestEvidenceThatWasChangedIsUnfit(t *testing.T) {
 		change func(e *replay.Evidence)
 		read   func(string) ([]byte, error)
 	}{
-		"has other bytes":               {func(*replay.Evidence) {}, bad},
-		"not the one that was judged":   {func(e *replay.Evidence) { e.Snapshot = "0" + e.Snapshot[1:] }, read},
-		"read the inventory":            {func(e *replay.Evidence) { e.Inventory = e.Candidates[0].Response }, read},
-		"are not those of its digest":   {func(e *replay.Evidence) { e.Candidates[0].Files[0].Mode = 0o777 }, read},
-		"on top of a changeset that no": {func(e *replay.Evidence) { e.Candidates[0].Onto = "x" }, read},
-		"not a path in the workspace":   {func(e *replay.Evidence) { e.Settings.Protect = []string{"/x"} }, read},
+		"does not match its digest":           {func(*replay.Evidence) {}, bad},
+		"not the one that was judged":         {func(e *replay.Evidence) { e.Snapshot = "0" + e.Snapshot[1:] }, read},
+		"read the inventory":                  {func(e *replay.Evidence) { e.Inventory = e.Candidates[0].Response }, read},
+		"changes of a candidate do not match": {func(e *replay.Evidence) { e.Candidates[0].Files[0].Mode = 0o777 }, read},
+		"builds on a changeset that no":       {func(e *replay.Evidence) { e.Candidates[0].Onto = "x" }, read},
+		"not a path in the workspace":         {func(e *replay.Evidence) { e.Settings.Protect = []string{"/x"} }, read},
 	} {
 		e := whole
 		e.Candidates = append([]replay.Exhibit{}, whole.Candidates...)

@@ -71,16 +71,16 @@ func TestArgumentsFollowTheUsersOwn(t *testing.T) {
 func TestWhatIsNoRecipeIsRefused(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]Recipe{
-		"NAME@VERSION":          {NPM: []string{"left-pad"}},
-		"NAME@VERSION, with":    {NPM: []string{"left-pad@latest"}},
-		"write NAME@VERSION":    {NPM: []string{"--registry=evil@1.0.0"}},
-		"no name of a package":  {Debian: []string{"-o Apt::Run=1"}},
-		`vendor "ollama"`:       {Vendor: "ollama"},
-		"no name of a variable": {Env: map[string]string{"A=B": "c"}},
-		"below the home":        {Files: map[string]string{"../up": "x"}},
-		"below node_modules":    {Bin: map[string]string{"x": "../../etc/passwd"}},
-		"write a path":          {Files: map[string]string{"/etc/x": "x"}},
-		"is not a port":         {Allow: []string{"https://x"}},
+		"NAME@VERSION":                  {NPM: []string{"left-pad"}},
+		"NAME@VERSION, with":            {NPM: []string{"left-pad@latest"}},
+		"write NAME@VERSION":            {NPM: []string{"--registry=evil@1.0.0"}},
+		"is not the name of a package":  {Debian: []string{"-o Apt::Run=1"}},
+		`vendor "ollama"`:               {Vendor: "ollama"},
+		"is not the name of a variable": {Env: map[string]string{"A=B": "c"}},
+		"below the home":                {Files: map[string]string{"../up": "x"}},
+		"below node_modules":            {Bin: map[string]string{"x": "../../etc/passwd"}},
+		"write a path":                  {Files: map[string]string{"/etc/x": "x"}},
+		"is not a port":                 {Allow: []string{"https://x"}},
 	} {
 		if err := r.Check(vendors); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", r, err, want)

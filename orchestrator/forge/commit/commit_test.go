@@ -201,8 +201,8 @@ func TestWhatACommitWouldTakeAlongIsRefused(t *testing.T) {
 		"a merge":      {func(b *bench, _ *commit.Order) { b.write(".git/MERGE_HEAD", "x") }, "a merge is in progress"},
 		"a rebase":     {func(b *bench, _ *commit.Order) { b.write(".git/rebase-merge/x", "x") }, "a rebase is in progress"},
 		"a lock":       {func(b *bench, _ *commit.Order) { b.write(".git/index.lock", "") }, "git is running"},
-		"a branch":     {func(b *bench, o *commit.Order) { o.Branch = "main" }, "there already"},
-		"a bad branch": {func(b *bench, o *commit.Order) { o.Branch = "-x..y" }, "no name of a branch"},
+		"a branch":     {func(b *bench, o *commit.Order) { o.Branch = "main" }, "already exists"},
+		"a bad branch": {func(b *bench, o *commit.Order) { o.Branch = "-x..y" }, "is not a branch name"},
 		"line endings": {func(b *bench, o *commit.Order) {
 			b.git("config", "core.autocrlf", "true")
 			o.Changes.Changes[0].After = []byte("2\r\n")
