@@ -226,7 +226,7 @@ func TestRunRefusesWhatItCannotStart(t *testing.T) {
 		{guest.Command{Args: []string{"/bin/absent"}}, "no such file"},
 		{guest.Command{Args: []string{"/work/main.py"}}, "permission denied"},
 		{guest.Command{Args: []string{boxtest.Probe, "pwd"}, Dir: "/absent"}, "no such file"},
-		{guest.Command{Args: []string{boxtest.Probe}, Env: map[string]string{"A=B": "c"}}, "valid name"},
+		{guest.Command{Args: []string{boxtest.Probe}, Env: map[string]string{"A=B": "c"}}, "its name is empty"},
 		{guest.Command{Args: []string{boxtest.Probe, strings.Repeat("x", 2<<20)}}, "at most"},
 		{guest.Command{Args: []string{boxtest.Probe}, Collect: []string{"relative"}}, "absolute path"},
 		{guest.Command{Args: []string{boxtest.Probe}, MaxOutput: 1 << 30}, "output limit"},
