@@ -28,7 +28,7 @@ func TestGatesThatDoNotApplyAreSkippedWithAReason(t *testing.T) {
 	r := s.verify(t, map[string]string{"notes.toml": "a = 2\n"})
 	expect(t, r, check.Pass)
 	for name, want := range map[string]string{
-		check.GateFormat: "no Python file", check.GateLint: "no Python file", check.GateTypes: "no Python file",
+		check.GateFormat: "no Python or Go file", check.GateLint: "no Python file", check.GateTypes: "no Python file",
 		check.GateSmoke: "no entry point", check.GateTests: "no test files",
 	} {
 		if got := skipped(r, name); !strings.Contains(got, want) {
