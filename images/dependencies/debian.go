@@ -21,7 +21,7 @@ func CheckDebian(names []string) error {
 	}
 	for _, name := range names {
 		if !debianName.MatchString(name) {
-			return fmt.Errorf("%.100q is not the name of a Debian package: use lower-case letters, digits, +, - and .", name)
+			return fmt.Errorf("%.100q is not the name of a Debian package: use lower-case letters, digits and any of . + -", name)
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (h Host) ForWorkspace() (Set, error) {
 	// pip reads more files than this one; this is the file that its own command "pip config set" writes.
 	s.PyPI = cmp.Or(h.Getenv("PIP_INDEX_URL"), h.setting(h.config("pip", "pip.conf"), "index-url"), defaultPyPI)
 	if u, err := url.Parse(s.PyPI); err != nil || !web(u) || u.User != nil {
-		return Set{}, errors.New("Python package index: not an https address, or one with a password: set PIP_INDEX_URL to one such as " + defaultPyPI)
+		return Set{}, errors.New("the Python package index: not an https address, or one with a password: set PIP_INDEX_URL to one such as " + defaultPyPI)
 	}
 	// The user also decides which modules are checked against which database: a private module is in none.
 	s.GoSums = map[string]string{}
