@@ -20,8 +20,7 @@ const (
 )
 
 // measure finds out what the tests are worth, after everything else is done and if nothing counts against the candidate. Mutants and
-// altered expected values do not depend on each other, so they are tried at the same time. Tests that mutants have shown to prove
-// less are held for that alone.
+// altered expected values do not depend on each other, so they are tried at the same time.
 func (s *session) measure(ctx context.Context) {
 	if !s.results.passed() {
 		return
@@ -30,9 +29,6 @@ func (s *session) measure(ctx context.Context) {
 	go func() { asked <- s.contradict(ctx) }()
 	s.weigh(ctx)
 	questions := <-asked
-	if !s.results.passed() {
-		return
-	}
 	for _, name := range slices.Sorted(maps.Keys(questions)) {
 		s.results.contradicted(name, questions[name])
 	}

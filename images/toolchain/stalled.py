@@ -7,7 +7,8 @@ a test that waits for a server that never started, and sets itself no limit, wou
 
 A test is stalled if RECORD has not grown for the first of the SECONDS, and the processes of the box have used next to no processor time
 meanwhile. A test that computes, or that a busy machine keeps from computing, is not stalled. The next tests often wait in vain for the
-same thing, so they get less time. This process ends with PID, or when RECORD is gone.
+same thing, so they get less time. This process ends with PID, or when RECORD is gone or replaced:
+PID then begins anew, with another of these processes.
 """
 
 import glob
@@ -49,13 +50,16 @@ def used():
 def main():
     pid, signal, record = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     patience = [float(n) for n in (sys.argv[4:] or [PATIENCE])[0].split(",")]
-    first, size, stalled = begun(pid), -1, 0
+    first, file, size, stalled = begun(pid), None, -1, 0
     while begun(pid) == first:
         try:
-            grown = os.path.getsize(record)
+            found = os.stat(record)
         except OSError:
             return
-        now, (seconds, running) = time.monotonic(), used()
+        file = file or found.st_ino
+        if found.st_ino != file:
+            return
+        grown, now, (seconds, running) = found.st_size, time.monotonic(), used()
         if grown != size:
             size, since, before, looks, seen = grown, now, seconds, 0, 0
         looks, seen = looks + 1, seen + running
