@@ -135,7 +135,12 @@ func holder(fd int) string {
 
 // Release releases the lock. It may be called twice.
 func (l *Lock) Release() error {
-	if err := l.tree.Close(); err != nil {
+	// A child process that is being forked has the opening too, until it executes its program: closing alone would leave it the lock.
+	var unlocked error
+	if l.tree.FD >= 0 {
+		unlocked = unix.Flock(l.tree.FD, unix.LOCK_UN)
+	}
+	if err := errors.Join(unlocked, l.tree.Close()); err != nil {
 		return fmt.Errorf("release the lock: %w", err)
 	}
 	return nil

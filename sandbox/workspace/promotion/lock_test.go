@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"agent/sandbox/workspace/internal/treetest"
 )
 
@@ -37,6 +39,31 @@ func TestOneLockAtATime(t *testing.T) {
 	}
 	if _, err := Acquire(filepath.Join(dir, "f")); err == nil || errors.Is(err, ErrLocked) {
 		t.Errorf("the lock of a file: %v", err)
+	}
+}
+
+// A process that is being forked has every opening of its parent for a moment. It does not keep a lock that was released.
+func TestAForkedChildKeepsNoReleasedLock(t *testing.T) {
+	t.Parallel()
+	dir := treetest.New(t, nil)
+	first, err := Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inherited, err := unix.FcntlInt(uintptr(first.tree.FD), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(inherited)
+	if err := first.Release(); err != nil {
+		t.Error(err)
+	}
+	second, err := Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Release(); err != nil {
+		t.Error(err)
 	}
 }
 
